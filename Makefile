@@ -119,10 +119,11 @@ check-ahead: ## compile updates of large networks for one TPU chip and eight, an
 	$(call COMPILE,$(BUILD)) --target liana
 	sh tests/checks/ahead.sh $(BUILD)
 
-check-zoo: ## compare outputs and gradients of every model on the PJRT plugin for CPUs with the CPU's (20 minutes; MODELS: only these)
-	$(INSTALL_PEERS) plugin
+check-zoo: ## compare every model with Keras (outputs, gradients, numbers, files), then the PJRT plugin for CPUs with the CPU (an hour; MODELS: only these)
+	$(INSTALL_PEERS) plugin tensorflow
 	$(call CONFIGURE,$(BUILD))
-	$(call COMPILE,$(BUILD)) --target test_pjrt_zoo
+	$(call COMPILE,$(BUILD)) --target test_keras_zoo test_pjrt_zoo
+	$(BUILD)/test_keras_zoo $(MODELS)
 	$(BUILD)/test_pjrt_zoo $(MODELS)
 
 check-plan: ## compare plans of clusters with measured steps, 2 and 4 workers at three bandwidths (root; nothing else should run; minutes)

@@ -28,8 +28,9 @@ typedef enum liana_pooling {
 } liana_pooling;
 
 /* The first options of every architecture. */
-#define LIANA_ARCHITECTURE_OPTIONS                                                             \
-    liana_ints input_shape LIANA_DEFAULT_(3, {224, 224, 3});     /* height, width, channels */ \
+#define LIANA_ARCHITECTURE_OPTIONS LIANA_ARCHITECTURE_OPTIONS_OF_(224)
+#define LIANA_ARCHITECTURE_OPTIONS_OF_(size)                                                   \
+    liana_ints input_shape LIANA_DEFAULT_(3, {size, size, 3});   /* height, width, channels */ \
     bool include_top LIANA_DEFAULT_(true);                       /* with Keras's classifier */ \
     int64_t classes LIANA_DEFAULT_(1000);                        /* of that classifier */      \
     const char *classifier_activation LIANA_DEFAULT_("softmax"); /* "linear" for logits */     \
@@ -70,6 +71,22 @@ typedef struct liana_mobilenet_v2_options {
 #define liana_mobilenet_v2(...) \
     LIANA_ADD_ARCHITECTURE_("MobileNetV2", liana_mobilenet_v2_options, LIANA_MOBILENET_V2_DEFAULTS, __VA_ARGS__, )
 
+/* Howard et al. 2019, "Searching for MobileNetV3": MobileNetV3Small, MobileNetV3Large. Pixels enter as 0..255. Images
+ * have sides of at least 32. */
+typedef struct liana_mobilenet_v3_options {
+    LIANA_ARCHITECTURE_OPTIONS;
+    double alpha LIANA_DEFAULT_(1);                  /* width multiplier */
+    bool minimalistic LIANA_DEFAULT_(false);         /* ReLU alone, 3 x 3 kernels alone, no squeeze and excitation */
+    double dropout_rate LIANA_DEFAULT_(0.2);         /* in the top */
+    bool include_preprocessing LIANA_DEFAULT_(true); /* false: no Rescaling; pixels enter as -1..1 */
+} liana_mobilenet_v3_options;
+#define LIANA_MOBILENET_V3_DEFAULTS \
+    LIANA_ARCHITECTURE_DEFAULTS, .alpha = 1, .dropout_rate = 0.2, .include_preprocessing = true
+#define liana_mobilenet_v3_small(...) \
+    LIANA_ADD_ARCHITECTURE_("MobileNetV3Small", liana_mobilenet_v3_options, LIANA_MOBILENET_V3_DEFAULTS, __VA_ARGS__, )
+#define liana_mobilenet_v3_large(...) \
+    LIANA_ADD_ARCHITECTURE_("MobileNetV3Large", liana_mobilenet_v3_options, LIANA_MOBILENET_V3_DEFAULTS, __VA_ARGS__, )
+
 /* He et al. 2015, "Deep Residual Learning": ResNet50, ResNet101, ResNet152. */
 typedef struct liana_resnet_options {
     LIANA_ARCHITECTURE_OPTIONS;
@@ -102,6 +119,18 @@ typedef struct liana_densenet_options {
     LIANA_ADD_ARCHITECTURE_("DenseNet169", liana_densenet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
 #define liana_densenet201(...) \
     LIANA_ADD_ARCHITECTURE_("DenseNet201", liana_densenet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+
+/* Szegedy et al. 2015, "Rethinking the Inception Architecture for Computer Vision": InceptionV3; Szegedy et al. 2016,
+ * "Inception-v4, Inception-ResNet and the Impact of Residual Connections on Learning": InceptionResNetV2. Images have
+ * sides of at least 75. */
+typedef struct liana_inception_options {
+    LIANA_ARCHITECTURE_OPTIONS_OF_(299);
+} liana_inception_options;
+#define LIANA_INCEPTION_DEFAULTS LIANA_ARCHITECTURE_DEFAULTS, .input_shape = {3, {299, 299, 3}}
+#define liana_inception_v3(...) \
+    LIANA_ADD_ARCHITECTURE_("InceptionV3", liana_inception_options, LIANA_INCEPTION_DEFAULTS, __VA_ARGS__, )
+#define liana_inception_resnet_v2(...) \
+    LIANA_ADD_ARCHITECTURE_("InceptionResNetV2", liana_inception_options, LIANA_INCEPTION_DEFAULTS, __VA_ARGS__, )
 
 /* Tan and Le 2019, "EfficientNet": B0 to B7, each with its own default image size and dropout. Pixels enter as 0..255.
  * C++ has a builder for B0 only, since a member of a struct has one default. For the others, fill .input_shape and

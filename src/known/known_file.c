@@ -6,11 +6,11 @@
 /* ---- weights ---- */
 
 #define KERAS "https://storage.googleapis.com/tensorflow/keras-applications/"
-#define WEIGHTS(set_, path, architecture_, alpha_, size_, top, folder, name_, hash, source_)           \
-    {                                                                                                  \
-        .name = set_ "/" architecture_ path, .kind = LIANA__KNOWN_WEIGHTS, .url = folder name_,        \
-        .file = "weights/" name_, hash, .source = source_, .set = set_, .architecture = architecture_, \
-        .alpha = alpha_, .image_size = size_, .has_top = top                                           \
+#define WEIGHTS(set_, path, architecture_, alpha_, size_, top, folder, name_, hash, ...)                   \
+    {                                                                                                      \
+        .name = set_ "/" architecture_ path, .kind = LIANA__KNOWN_WEIGHTS, .url = folder name_,            \
+        .file = "weights/" name_, hash, .source = __VA_ARGS__, .set = set_, .architecture = architecture_, \
+        .alpha = alpha_, .image_size = size_, .has_top = top                                               \
     }
 
 #define FROM_MOBILENET "keras.applications (MobileNet of TensorFlow's models; Apache-2.0)"
@@ -35,6 +35,20 @@
         MOBILENET_V2_SIZE(alpha, 192), MOBILENET_V2_SIZE(alpha, 224),
 #define LIANA__KNOWN_WIDE_MOBILENET_V2(alpha) MOBILENET_V2_SIZE(alpha, 224),
 
+#define FROM_MOBILENET_V3 "keras.applications (MobileNetV3 of TensorFlow's models; Apache-2.0)"
+#define MOBILENET_V3_FILE(size, style, alpha) "weights_mobilenet_v3_" #size style "_224_" #alpha "_float"
+#define MOBILENET_V3(variant, size, folder_, style, minimalistic, alpha_, top, no_top)                                \
+    WEIGHTS("imagenet", folder_ "/" #alpha_ "/224", "MobileNetV3" #variant, alpha_, 224, true, KERAS "mobilenet_v3/", \
+            MOBILENET_V3_FILE(size, style, alpha_) ".h5", .md5 = top, FROM_MOBILENET_V3,                              \
+            .is_minimalistic = minimalistic),                                                                         \
+        WEIGHTS("imagenet", folder_ "/" #alpha_ "/224/no_top", "MobileNetV3" #variant, alpha_, 224, false,            \
+                KERAS "mobilenet_v3/", MOBILENET_V3_FILE(size, style, alpha_) "_no_top_v2.h5", .md5 = no_top,         \
+                FROM_MOBILENET_V3, .is_minimalistic = minimalistic),
+#define LIANA__KNOWN_MOBILENET_V3(variant, size, alpha, top, no_top) \
+    MOBILENET_V3(variant, size, "", "", false, alpha, top, no_top)
+#define LIANA__KNOWN_MINIMALISTIC(variant, size, alpha, top, no_top) \
+    MOBILENET_V3(variant, size, "/minimalistic", "_minimalistic", true, alpha, top, no_top)
+
 #define TWO_FILES(set, architecture, folder, with_top, without_top, hash, top_hash, no_top_hash, source) \
     WEIGHTS(set, "", architecture, 0, 0, true, folder, with_top, .hash = top_hash, source),              \
         WEIGHTS(set, "/no_top", architecture, 0, 0, false, folder, without_top, .hash = no_top_hash, source),
@@ -46,6 +60,9 @@
 #define LIANA__KNOWN_DENSENET(architecture, stem, top, no_top)                                                        \
     TWO_FILES("imagenet", #architecture, KERAS "densenet/", #stem KERNELS ".h5", #stem KERNELS "_notop.h5", md5, top, \
               no_top, "keras.applications (DenseNets of Facebook AI Research; BSD 3-clause)")
+#define LIANA__KNOWN_INCEPTION(architecture, stem, top, no_top)                                                     \
+    TWO_FILES("imagenet", #architecture, KERAS #stem "/", #stem KERNELS ".h5", #stem KERNELS "_notop.h5", md5, top, \
+              no_top, "keras.applications (Inception networks of Google; Apache-2.0)")
 #define LIANA__KNOWN_EFFICIENTNET(variant, stem, top, no_top)                                            \
     TWO_FILES("imagenet", "EfficientNet" #variant, "https://storage.googleapis.com/keras-applications/", \
               "efficientnet" #stem ".h5", "efficientnet" #stem "_notop.h5", md5, top, no_top,            \

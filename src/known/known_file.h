@@ -27,6 +27,7 @@ typedef struct liana__known_file {
     const char *set;          /* "imagenet", "noisy-student", "autoaugment" */
     const char *architecture; /* as in models.def */
     double alpha;             /* 0: the architecture has no width multiplier */
+    bool is_minimalistic;     /* of a MobileNetV3 */
     int image_size;           /* the height and width for which they were made; 0: one file for all sizes */
     bool has_top;
     /* Of data: the data set to which the file belongs. */

@@ -62,6 +62,7 @@ static liana_status fail_architecture(const liana__weights_wanted *wanted, const
 
 static liana_status fail_alpha(const liana__weights_wanted *wanted, const char *set, liana__error *error)
 {
+    const char *which = wanted->is_minimalistic ? " and minimalistic: true" : "";
     LIANA__SCOPED(liana__text) list = {0};
     size_t count;
     const liana__known_file *files = liana__known_files(&count);
@@ -69,13 +70,15 @@ static liana_status fail_alpha(const liana__weights_wanted *wanted, const char *
     for (size_t i = 0; i < count; i++) {
         const double alpha = files[i].alpha;
         if (!is_of(&files[i], set, wanted->architecture) || alpha == last) continue;
+        if (files[i].is_minimalistic != wanted->is_minimalistic) continue;
         liana__text_add(&list, "%s%g", last > 0 ? ", " : "", alpha);
         last = alpha;
         if (nearest == 0 || fabs(alpha - wanted->alpha) < fabs(nearest - wanted->alpha)) nearest = alpha;
     }
-    return liana__fail(error, LIANA_INVALID_CONFIG,
-                       "there are no weights '%s' for %s with alpha %g; there are some for alpha %s; the nearest is %g",
-                       set, wanted->architecture, wanted->alpha, list.data ? list.data : "", nearest);
+    return liana__fail(
+        error, LIANA_INVALID_CONFIG,
+        "there are no weights '%s' for %s with alpha %g%s; there are some for alpha %s; the nearest is %g", set,
+        wanted->architecture, wanted->alpha, which, list.data ? list.data : "", nearest);
 }
 
 /* ---- what fits ---- */
@@ -114,6 +117,7 @@ static const liana__known_file *find_size(const liana__weights_wanted *wanted, c
         const bool same_size = files[i].image_size == 0 || files[i].image_size == size;
         const bool same_alpha = files[i].alpha == 0 || fabs(files[i].alpha - wanted->alpha) < 1e-6;
         if (!is_of(&files[i], set, wanted->architecture) || files[i].has_top != wanted->include_top) continue;
+        if (files[i].is_minimalistic != wanted->is_minimalistic) continue;
         if (same_size && same_alpha) return &files[i];
     }
     return NULL;

@@ -20,6 +20,7 @@ typedef struct liana__weights_wanted {
     const char *architecture; /* as in models.def */
     double alpha;             /* of an architecture with a width multiplier */
     int64_t depth_multiplier; /* of MobileNet; else 1 */
+    bool is_minimalistic;     /* of MobileNetV3 */
     int64_t height, width, channels;
     bool include_top;
     int64_t classes; /* of the top */

@@ -627,6 +627,12 @@ liana_status liana__keras_paths_of_steps(const liana_model *model, liana__arena 
 liana_status liana__keras_order(const liana_model *model, size_t scope, liana__arena *arena, liana__scope_item **items,
                                 size_t *count, liana__error *error) LIANA_MUST_USE;
 
+/* Puts the layers from first_layer on, whose nodes begin at first_node, into that order, with their nodes and weights.
+ * The last one stays the last. Where one of them is called twice, or belongs to a nested model, nothing is done. Errors:
+ * OUT_OF_MEMORY. */
+liana_status liana__keras_sort(liana_model *model, size_t first_layer, size_t first_node, liana__error *error)
+    LIANA_MUST_USE;
+
 /* Whether names have the meaning of Keras 3: by "keras_version" in `wrapper` or `root`, else by the forms that only
  * one version writes. Errors: UNIMPLEMENTED for a version other than 1, 2 and 3. */
 liana_status liana__keras_find_generation(const liana__value *wrapper, const liana__value *root, bool *keras3,

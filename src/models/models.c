@@ -26,15 +26,31 @@ const liana__architecture *liana__architecture_find(const char *name, const char
     return liana__architectures[liana__named_find(list, name, nearest)];
 }
 
-static liana_status check_options(const liana__architecture_options *options, const liana__value *map,
-                                  const char *where, liana__error *error)
+static liana_status check_options(const liana__architecture *architecture, const liana__architecture_options *options,
+                                  const liana__value *map, const char *where, liana__error *error)
 {
+    const long long least = (long long)architecture->minimum_size;
     liana_check check = {.map = map, .where = where, .error = error};
     if (options->input_shape.count != 3) {
         return liana_option_refuse(&check, "input_shape", "found %lld numbers, expected height, width and channels",
                                    (long long)options->input_shape.count);
     }
+    const int64_t *shape = options->input_shape.values;
+    if (shape[0] < least || shape[1] < least) {
+        return liana_option_refuse(&check, "input_shape", "found images of %lld x %lld, expected at least %lld x %lld",
+                                   (long long)shape[0], (long long)shape[1], least, least);
+    }
     return liana__check_activation(&check, "classifier_activation", options->classifier_activation);
+}
+
+/* Keras lists layers by their distance from the output, whatever the order in which they were made. */
+static void sort_added(liana_model *model, size_t first_layer, size_t first_node)
+{
+    liana__error error = {0};
+    if (model->error.status != LIANA_OK) return;
+    if (liana__keras_sort(model, first_layer, first_node, &error) != LIANA_OK) {
+        liana__model_fail(model, *model->blamed, error.status, "%s", error.message);
+    }
 }
 
 static void add_layers(liana_model *model, const liana__architecture *architecture, const void *options)
@@ -51,7 +67,9 @@ static void add_layers(liana_model *model, const liana__architecture *architectu
         }
     }
     const bool is_first = !model->architecture;
+    const size_t first_layer = model->num_layers, first_node = model->num_nodes;
     architecture->build(architecture, model, options);
+    sort_added(model, first_layer, first_node);
     if (!is_first) return;
     model->architecture = architecture->name;
     model->architecture_options = liana__fields_write(architecture->options, &model->arena, options);
@@ -67,7 +85,7 @@ liana_status liana__architecture_add(liana_model *model, liana_location here, co
     liana_status status =
         options ? liana__fields_read(architecture->options, map, where, NULL, &model->arena, options, &error)
                 : liana__fail_memory(&error, "a model");
-    if (status == LIANA_OK) status = check_options(options, map, where, &error);
+    if (status == LIANA_OK) status = check_options(architecture, options, map, where, &error);
     if (status != LIANA_OK) {
         liana__model_fail(model, here, status, "%s", error.message);
         return status;
@@ -136,6 +154,13 @@ int64_t liana__round_filters(double exact)
     if (whole < 8) whole = 8;
     if ((double)whole < 0.9 * exact) whole += 8;
     return whole;
+}
+
+liana_layer liana__last_layer(liana_model *model)
+{
+    const size_t node = liana__model_last_node(model);
+    const bool none = model->error.status != LIANA_OK || node == LIANA__NONE;
+    return (liana_layer){model, none ? 0 : (uint32_t)(node + 1)};
 }
 
 liana__layer_name liana__print_layer_name(const char *format, ...)

@@ -11,19 +11,24 @@
 #include <liana/dataset.h>
 #include <liana/models.h>
 
+struct liana__model_origin;
 typedef struct liana__architecture liana__architecture;
 struct liana__architecture {
     const char *name; /* Keras's */
     const char *doc;
     const liana__fields *options;
     int64_t default_size; /* height and width of the images for which its weights were made */
-    liana_scale scale;    /* Keras's preprocessing for it */
+    int64_t minimum_size; /* least height and width of images, as Keras has it; 0: what its layers can do */
+    liana_scale scale;    /* Keras's preprocessing for it, unless a layer of its own scales pixels */
     const void *variant;  /* distinguishes the architectures of one file, which reads it */
     /* Adds the layers after the model's last layer. Errors stay with the model. */
     void (*build)(const liana__architecture *self, liana_model *model, const void *options);
     /* Keras's name of the model ("resnet50"). If it depends on the options, print_name writes it. */
     const char *keras_name;
     void (*print_name)(const void *options, char *name, size_t size);
+    /* Finds what the name leaves open in a model that was read from a file. NULL: nothing. */
+    void (*find_options)(const liana_model *model, struct liana__model_origin *origin);
+    const char *top; /* the layer that its classifier ends in; NULL: "predictions" */
 };
 
 #define LIANA__MODEL(stem, name) extern const liana__architecture liana__architecture_##name;
@@ -52,6 +57,9 @@ typedef struct liana__architecture_options {
         LIANA__FIELD_ROW(type, pooling, ENUM, .default_text = "none", .names = liana__pooling_names,                   \
                          .doc = "without its own classifier: how images become vectors of features")
 extern const char *const liana__pooling_names[];
+#define LIANA__INCLUDE_PREPROCESSING_ROW(type)                                  \
+    LIANA__FIELD_ROW(type, include_preprocessing, BOOL, .default_text = "true", \
+                     .doc = "whether it scales pixels 0..255 itself")
 
 /* Adds an architecture to a model. `options` is a map (NULL: all defaults); `where` is its dotted key for messages. The
  * error is the model's, with the place `here`. */
@@ -79,9 +87,12 @@ liana_ints liana__strided_padding(liana_layer input, int64_t kernel_size);
 /* The multiple of 8 nearest to `exact` (halves go up), at least 8 and not more than a tenth below it. */
 int64_t liana__round_filters(double exact);
 
+/* The result of the last layer that was added, or of the last model within the model. */
+liana_layer liana__last_layer(liana_model *model);
+
 /* A layer's name as text, for an argument of a builder. */
 typedef struct liana__layer_name {
-    char text[48];
+    char text[64];
 } liana__layer_name;
 liana__layer_name liana__print_layer_name(const char *format, ...) LIANA__PRINTF(1, 2);
 

@@ -46,6 +46,16 @@ typedef struct liana_concatenate_options {
 #define liana_concatenate(...) \
     LIANA_ADD_("Concatenate", liana_concatenate_options, LIANA_CONCATENATE_DEFAULTS, __VA_ARGS__, )
 
+/* The first input and `scale` times the second, whose shapes are broadcast as in numpy: the residuals of
+ * keras.applications' InceptionResNetV2, which has this class for them. The result has no mask. */
+typedef struct liana_custom_scale_options {
+    LIANA_MERGE_OPTIONS;
+    double scale LIANA_DEFAULT_();
+} liana_custom_scale_options;
+#define LIANA_CUSTOM_SCALE_DEFAULTS .trainable = true, .training = true
+#define liana_custom_scale_layer(...) \
+    LIANA_ADD_("CustomScaleLayer", liana_custom_scale_options, LIANA_CUSTOM_SCALE_DEFAULTS, __VA_ARGS__, )
+
 #ifdef __cplusplus
 }
 #endif

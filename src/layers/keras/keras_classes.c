@@ -46,6 +46,20 @@ const liana_layer_type *liana__keras_find_layer(const liana_context *context, co
     return liana__part_find(context, &liana__layer_kind, class_name, nearest);
 }
 
+const char *liana__keras_layer_module(const liana_layer_type *type)
+{
+    static const struct {
+        const liana_layer_type *type;
+        const char *module;
+    } others[] = {
+        {&liana__layer_custom_scale_layer, "keras.src.applications.inception_resnet_v2"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i].type == type) return others[i].module;
+    }
+    return "keras.layers";
+}
+
 bool liana__keras_is_model_class(const char *name)
 {
     static const char *const names[] = {"Sequential", "Functional", "Model"};

@@ -16,6 +16,9 @@ bool liana__keras_is_operation(const liana__value *layer);
 const liana_layer_type *liana__keras_find_layer(const liana_context *context, const char *class_name,
                                                 const char **nearest);
 
+/* The module of Keras 3 that has a class of liana's own list. */
+const char *liana__keras_layer_module(const liana_layer_type *type);
+
 /* Refuses an architecture with several layers that liana does not have, those of nested models among them. One alone is
  * found when it is added. Errors: UNIMPLEMENTED with their classes and names. */
 liana_status liana__keras_check_classes(const liana_context *context, const liana__value *root, liana__error *error)

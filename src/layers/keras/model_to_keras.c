@@ -1,6 +1,7 @@
 /* liana__model_to_keras: the architecture in the form of model.to_json() of Keras 3 or Keras 2. */
 #include "layers/keras/keras_activation.h"
 #include "layers/keras/keras_call.h"
+#include "layers/keras/keras_classes.h"
 #include "layers/keras/keras_form.h"
 #include "layers/keras/keras_older.h"
 #include "layers/keras/tfjs_form.h"
@@ -175,8 +176,9 @@ static liana__value *layer_object(const writer *w, const liana__layer *layer, co
 {
     const char *class_name = layer->type->part.name;
     const bool own = liana__keras_is_own(&liana__layer_kind, class_name);
-    return write_object(w, own ? NULL : "keras.layers", class_name, own ? class_name : NULL,
-                        layer_config(w, layer, name));
+    const char *module = own ? NULL : liana__keras_layer_module(layer->type);
+    const bool has_key = own || strcmp(module, "keras.layers") != 0;
+    return write_object(w, module, class_name, has_key ? class_name : NULL, layer_config(w, layer, name));
 }
 
 /* The layers that a layer holds take the places of their options. */

@@ -48,6 +48,7 @@ static const liana_layer_type *const missing[] = {
     &liana__layer_group_normalization,
     &liana__layer_unit_normalization,
     &liana__layer_spectral_normalization,
+    &liana__layer_custom_scale_layer,
 };
 
 /* Classes of Keras 2 that it does not have, or computes otherwise. It has none of Keras 3 alone. */

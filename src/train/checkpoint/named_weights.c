@@ -38,6 +38,20 @@ static liana_status check_rescaling(const liana_model *model, const liana__weigh
                        wanted->set, wanted->architecture);
 }
 
+liana__weights_wanted liana__named_weights_for(const char *name, const liana__model_origin *origin)
+{
+    return (liana__weights_wanted){.set = name,
+                                   .architecture = origin->architecture,
+                                   .alpha = origin->alpha,
+                                   .depth_multiplier = origin->depth_multiplier,
+                                   .is_minimalistic = origin->is_minimalistic,
+                                   .height = origin->shape[0],
+                                   .width = origin->shape[1],
+                                   .channels = origin->shape[2],
+                                   .include_top = origin->include_top,
+                                   .classes = origin->classes};
+}
+
 liana_status liana__named_weights_of(const liana_model *model, const char *name, liana__weights_wanted *wanted,
                                      size_t *num_layers, liana__error *error)
 {
@@ -49,14 +63,6 @@ liana_status liana__named_weights_of(const liana_model *model, const char *name,
                            name, name);
     }
     *num_layers = origin.num_layers;
-    *wanted = (liana__weights_wanted){.set = name,
-                                      .architecture = origin.architecture,
-                                      .alpha = origin.alpha,
-                                      .depth_multiplier = origin.depth_multiplier,
-                                      .height = origin.shape[0],
-                                      .width = origin.shape[1],
-                                      .channels = origin.shape[2],
-                                      .include_top = origin.include_top,
-                                      .classes = origin.classes};
+    *wanted = liana__named_weights_for(name, &origin);
     return check_rescaling(model, wanted, error);
 }

@@ -4,7 +4,7 @@
 
 #include "base/notes.h"
 #include "known/known_weights.h"
-#include "layers/model.h"
+#include "models/origin.h"
 #include "remote/remote.h"
 
 /* The whole way of a name: which file, fetched if it is not there. *path is in the arena. `remote` may be NULL: one of
@@ -13,6 +13,9 @@
 liana_status liana__named_weights_fetch(const liana__weights_wanted *wanted, liana__remote *remote,
                                         liana_context *context, const liana__notes *notes, liana__arena *arena,
                                         const char **path, liana__error *error) LIANA_MUST_USE;
+
+/* What is wanted for a model of that origin. */
+liana__weights_wanted liana__named_weights_for(const char *name, const liana__model_origin *origin);
 
 /* What is wanted for a model that begins with a known architecture. *num_layers are the model's layers up to the last
  * one of the architecture. Errors: INVALID_CONFIG (the architecture is not known; an EfficientNet lacks Keras's second

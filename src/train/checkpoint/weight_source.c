@@ -1,4 +1,5 @@
 /* Opens and reads files of weights in any of the formats. */
+#include "train/checkpoint/automatic_names.h"
 #include "train/checkpoint/weights.h"
 
 #include "base/file.h"
@@ -261,8 +262,7 @@ const liana__source_weight *liana__source_weight_at(const liana__source_layer *l
     return &layer->weights[index];
 }
 
-/* Whether a layer of the file has the shapes of the model's. */
-static bool fits(const liana_model *model, const liana__layer *layer, const liana__source_layer *from)
+bool liana__source_layer_fits(const liana_model *model, const liana__layer *layer, const liana__source_layer *from)
 {
     bool same = from && from->num_weights == liana__layer_num_saved(model, layer, layer->num_weights);
     for (size_t i = 0; same && i < layer->num_weights; i++) {
@@ -296,7 +296,7 @@ static bool can_trust_names(const liana__weight_source *source, const liana_mode
         const liana__layer *layer = &model->layers[i];
         if (layer->num_weights == 0) continue;
         const liana__source_layer *from = liana__weight_source_find(source, layer->name);
-        if (i < num_required && !fits(model, layer, from)) return false;
+        if (i < num_required && !liana__source_layer_fits(model, layer, from)) return false;
         num_found += from != NULL;
         num_missing += from == NULL;
         same_places = same_places && (!from || strcmp(from->path, paths[i]) == 0);
@@ -309,7 +309,7 @@ static bool are_placed(const liana__weight_source *source, const liana_model *mo
 {
     for (size_t i = 0; i < model->num_layers; i++) {
         const liana__layer *layer = &model->layers[i];
-        if (layer->num_weights && !fits(model, layer, find_path(source, paths[i]))) return false;
+        if (layer->num_weights && !liana__source_layer_fits(model, layer, find_path(source, paths[i]))) return false;
     }
     return true;
 }
@@ -475,6 +475,7 @@ static liana_status open_keras(const char *path, const liana_model *model, size_
     LIANA_TRY(liana__hdf5_open(path, &source->hdf5, error));
     if (!liana__hdf5_get_contents(source->hdf5)->is_keras3) {
         LIANA_TRY(list_hdf5(source, model, error));
+        if (model) LIANA_TRY(liana__take_automatic_names(source, model, num_required, error));
         return model ? meet_package(source, model, error) : LIANA_OK;
     }
     LIANA_TRY(list_keras3(source, error));

@@ -57,6 +57,9 @@ typedef struct liana__weight_source {
 const liana__source_weight *liana__source_weight_at(const liana__source_layer *layer, const liana__weight *weight,
                                                     size_t index);
 
+/* Whether a layer of the file (NULL: no) has the weights and shapes of the model's. */
+bool liana__source_layer_fits(const liana_model *model, const liana__layer *layer, const liana__source_layer *from);
+
 /* Opens a source, in the format that the first bytes show: Keras HDF5 of any version, .keras, safetensors; or a
  * TensorFlow checkpoint. `path` must outlive the source.
  *

@@ -124,17 +124,21 @@ static liana_status load_plugins(const edits *made, const liana__config *config,
 static liana_status read_tree(liana__value *root, const edits *made, liana__arena *arena, liana__config *config,
                               liana__error *error)
 {
+    const liana__value *base_options = NULL;
     if (root->kind == LIANA__VALUE_NULL) root->kind = LIANA__VALUE_MAP;
     if (root->kind == LIANA__VALUE_MAP) {
         LIANA_TRY(liana__config_spell_out(root, arena, error));
         LIANA_TRY(apply_edits(made, &root, arena, error));
         LIANA_TRY(liana__config_spell_out(root, arena, error));
+        LIANA_TRY(liana__config_take_base_options(root, arena, &base_options, error));
         LIANA_TRY(liana__config_check_homes(root, error));
+        LIANA_TRY(liana__config_check_base_keys(root, error));
         LIANA_TRY(liana__config_read_lists(root, arena, error));
     }
     LIANA_TRY(liana__fields_read(liana__config_fields(), root, NULL, NULL, arena, config, error));
     config->context = made->context;
     config->root = root;
+    config->model.base_options = base_options;
     if (!config->job.device) config->job.device = "cpu"; /* null: not given */
     LIANA_TRY(load_plugins(made, config, error));
     liana__data_config *data = &config->data;
@@ -143,6 +147,7 @@ static liana_status read_tree(liana__value *root, const edits *made, liana__aren
     LIANA_TRY(resolve_sources(config, arena, error));
     LIANA_TRY(liana__config_read_columns(config, arena, error));
     LIANA_TRY(liana__config_check(config, error));
+    LIANA_TRY(liana__config_check_base_options(config, arena, error));
     return liana__config_make_absolute(liana__config_fields(), arena, config, error);
 }
 
@@ -215,6 +220,7 @@ void liana__config_write(const liana__config *config, liana__text *text)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     const liana__value *tree = liana__fields_write(liana__config_fields(), &arena, config);
+    if (tree && !arena.failed) liana__config_write_base_options(config, tree, &arena);
     if (tree && !arena.failed) tree = without_queries(tree, &arena);
     liana__text_add(text, "%s: every option, every path absolute.\n", liana__config_resolved);
     if (tree && !arena.failed) {

@@ -8,6 +8,7 @@
 
 #include "data/loader/loader.h"
 #include "distribute/transport/cluster_options.h"
+#include "models/models.h"
 #include "train/checkpoint/warm_start.h"
 #include "train/job/job_options.h"
 
@@ -167,6 +168,8 @@ typedef struct liana__data_config {
 } liana__data_config;
 
 typedef enum liana__pooling {
+    LIANA__POOLING_AUTO, /* none if `layers` are the head, else avg */
+    LIANA__POOLING_NONE,
     LIANA__POOLING_AVG,
     LIANA__POOLING_MAX,
 } liana__pooling;
@@ -178,27 +181,28 @@ typedef enum liana__imagenet_rescaling {
     LIANA__IMAGENET_RESCALING_NO,
 } liana__imagenet_rescaling;
 
-/* A model: `base` with its head, `layers`, or `file`; one of them. */
+/* A model: `base` with its head, `base` with `layers` as the head, `layers` alone, or `file`. */
 typedef struct liana__model_config {
     const char *base; /* the name of an architecture, or NULL */
     double alpha;
-    bool include_top;             /* the architecture's own head instead of dropout, pooling and a Dense layer */
-    int pooling;                  /* liana__pooling */
-    double dropout;               /* before the pooling; 0: none */
-    int imagenet_rescaling;       /* liana__imagenet_rescaling; of EfficientNets */
-    const char *weights;          /* a weight file that is loaded by layer name, or NULL */
-    const char *weights_sha256;   /* of the file that a name in `weights` meant; NULL: any */
-    bool partial_weights;         /* layers that are not in it keep their initial weights */
-    bool optimizer_state;         /* training goes on from the optimizer's state in `file`, if it has one */
-    liana__warm_start warm_start; /* after `weights` */
-    bool trainable;               /* whether the layers of `base` are trained */
-    bool training;                /* whether they compute as in training then */
-    const char *trainable_from;   /* the first layer that is trained, or NULL */
-    double batch_norm_momentum;   /* of all batch normalisations; NaN: as their layers say */
-    const char *name;             /* NULL: the base's, or "sequential" */
-    const liana__value *layers;   /* a list of at least one layer, or NULL */
-    const char *file;             /* Keras's architecture (model.json), or NULL */
-    const liana__value *outputs;  /* a name or names of layers, or NULL: the last layer */
+    const liana__value *base_options; /* further options of the architecture, by their names; NULL: none */
+    bool include_top;                 /* the architecture's own head instead of dropout, pooling and a Dense layer */
+    int pooling;                      /* liana__pooling */
+    double dropout;                   /* before the pooling; 0: none */
+    int imagenet_rescaling;           /* liana__imagenet_rescaling; of EfficientNets */
+    const char *weights;              /* a weight file that is loaded by layer name, or NULL */
+    const char *weights_sha256;       /* of the file that a name in `weights` meant; NULL: any */
+    bool partial_weights;             /* layers that are not in it keep their initial weights */
+    bool optimizer_state;             /* training goes on from the optimizer's state in `file`, if it has one */
+    liana__warm_start warm_start;     /* after `weights` */
+    bool trainable;                   /* whether the layers of `base` are trained */
+    bool training;                    /* whether they compute as in training then */
+    const char *trainable_from;       /* the first layer that is trained, or NULL */
+    double batch_norm_momentum;       /* of all batch normalisations; NaN: as their layers say */
+    const char *name;                 /* NULL: the base's, or "sequential" */
+    const liana__value *layers;       /* a list of at least one layer, or NULL */
+    const char *file;                 /* Keras's architecture (model.json), or NULL */
+    const liana__value *outputs;      /* a name or names of layers, or NULL: the last layer */
 } liana__model_config;
 
 typedef struct liana__config {
@@ -214,6 +218,10 @@ typedef struct liana__config {
     const char *file;
     bool is_older; /* an older liana began the run: it has resize.round: true, and Keras 2's hard_sigmoid */
 } liana__config;
+
+/* config_base.c: the architecture of that name. Errors: INVALID_CONFIG at `place`, with the nearest name. */
+liana_status liana__config_find_base(const char *name, const liana__place *place, const liana__architecture **found,
+                                     liana__error *error) LIANA_MUST_USE;
 
 /* config_older.c: whether the file or an override gives this dotted key. */
 bool liana__config_gives(const liana__config *config, const char *key);

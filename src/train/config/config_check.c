@@ -154,16 +154,36 @@ static liana_status check_data(const liana__config *config, liana__error *error)
     return LIANA_OK;
 }
 
-/* An option of the base that was set together with `layers`, where nothing reads it. */
+/* An option of the base that was set where nothing reads it. A run without a base has the old default avg. */
 static const char *set_in_vain(const liana__model_config *model)
 {
+    const bool is_usual = model->pooling == LIANA__POOLING_AUTO || model->pooling == LIANA__POOLING_AVG;
     if (model->alpha != 1) return "model.alpha";
     if (model->include_top) return "model.include_top";
-    if (model->pooling != LIANA__POOLING_AVG) return "model.pooling";
+    if (!is_usual) return "model.pooling";
     if (model->dropout != 0) return "model.dropout";
     if (!model->trainable) return "model.trainable";
     if (!model->training) return "model.training";
     return NULL;
+}
+
+/* The head of a base: its own, liana's, or the user's. */
+static liana_status check_head(const liana__config *config, liana__error *error)
+{
+    const liana__model_config *model = &config->model;
+    if (model->layers && model->include_top) {
+        return refuse(config, error, "model.include_top",
+                      "the base's own classifier and 'layers' exclude each other; keep one of them");
+    }
+    if (model->layers && model->dropout != 0) {
+        return refuse(config, error, "model.dropout",
+                      "this is of the head that 'layers' replace; put it there: - Dropout: {rate: %g}", model->dropout);
+    }
+    if (!model->layers && !model->include_top && model->pooling == LIANA__POOLING_NONE) {
+        return refuse(config, error, "model.pooling",
+                      "found none, but a head without 'layers' needs avg or max, which make vectors of images");
+    }
+    return LIANA_OK;
 }
 
 static liana_status check_model(const liana__config *config, liana__error *error)
@@ -172,9 +192,7 @@ static liana_status check_model(const liana__config *config, liana__error *error
     if (!model->base && !model->layers && !model->file) {
         return refuse(config, error, "model", "expected 'base' (an architecture) or 'layers' (a list of layers)");
     }
-    if (model->base && model->layers) {
-        return refuse(config, error, "model.layers", "'base' and 'layers' exclude each other; keep one of them");
-    }
+    if (model->base) LIANA_TRY(check_head(config, error));
     if (model->file && (model->base || model->layers)) {
         return refuse(config, error, "model.file", "'file' and '%s' exclude each other; keep one of them",
                       model->base ? "base" : "layers");
@@ -189,7 +207,7 @@ static liana_status check_model(const liana__config *config, liana__error *error
     }
     liana__place place = liana__config_place(config, "model.warm_start");
     LIANA_TRY(liana__warm_start_check(&model->warm_start, "model.warm_start", &place, error));
-    if (model->base && model->outputs && model->outputs->kind != LIANA__VALUE_NULL) {
+    if (!model->layers && model->base && model->outputs && model->outputs->kind != LIANA__VALUE_NULL) {
         return refuse(config, error, "model.outputs",
                       "this is an option of 'layers', but the model is given by 'base'");
     }

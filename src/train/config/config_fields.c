@@ -256,17 +256,21 @@ static const liana__fields data_fields = LIANA__FIELD_TABLE("data", liana__data_
 #undef ROW
 
 static const char *const imagenet_rescalings[] = {"auto", "yes", "no", NULL};
-static const char *const poolings[] = {"avg", "max", NULL};
+static const char *const poolings[] = {"auto", "none", "avg", "max", NULL};
 
 #define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__model_config, member, kind, __VA_ARGS__)
 static const liana__field model_items[] = {
-    ROW(base, STRING, .doc = "the architecture: MobileNetV2, ..."),
+    ROW(base, STRING,
+        .doc =
+            "the architecture: MobileNetV2, ...; its options are keys of this section, too (liana list models NAME)"),
     ROW(alpha, FLOAT, .default_text = "1.0", .minimum = 0.01, .maximum = 10, .doc = "the width multiplier of the base"),
     ROW(include_top, BOOL, .default_text = "false",
         .doc = "use the base's own classifier instead of Dropout, pooling and Dense"),
-    ROW(pooling, ENUM, .default_text = "avg", .names = poolings, .doc = "the global pooling of the head"),
+    ROW(pooling, ENUM, .default_text = "auto", .names = poolings,
+        .doc = "the global pooling of the head; with layers that of the base; auto: avg, with layers none"),
     ROW(dropout, FLOAT, .default_text = "0.0", .maximum = 0.99,
-        .doc = "the share of features that the head sets to zero in training"),
+        .doc = "the share of features that the head sets to zero in training; with include_top that of the base's own "
+               "classifier (0: as the base has it)"),
     ROW(imagenet_rescaling, ENUM, .default_text = "auto", .names = imagenet_rescalings,
         .doc = "of an EfficientNet: the second Rescaling that Keras (2.9 and later) puts behind the Normalization with "
                "its ImageNet weights; auto: if model.weights are these"),
@@ -290,7 +294,8 @@ static const liana__field model_items[] = {
     ROW(batch_norm_momentum, FLOAT, .default_text = "null", .maximum = 1,
         .doc = "the momentum of all batch normalisations (0.9 for short fine-tuning; null: as each layer says)"),
     ROW(name, STRING, .doc = "the name of the model (null: the name of the base)"),
-    ROW(layers, VALUE, .doc = "the model layer by layer, instead of base: a list of {Layer: {option: value}}"),
+    ROW(layers, VALUE,
+        .doc = "the model layer by layer: a list of {Layer: {option: value}}; with base they are its head"),
     ROW(file, PATH, .doc = "the model from a file with Keras's architecture (model.json), instead of base"),
     ROW(outputs, VALUE,
         .doc = "the name of the layer that is the output, or a list of names; only with layers (null: the last layer)"),

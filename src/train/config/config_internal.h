@@ -21,6 +21,18 @@ liana_status liana__config_spell_out(liana__value *root, liana__arena *arena, li
  * file. */
 liana_status liana__config_read_lists(liana__value *root, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
+/* config_base.c: takes the keys of `model` that are options of its base out of the tree. *options: a map of them, NULL if
+ * there are none, or the base is not known. Errors: INVALID_CONFIG for an option that the data give. */
+liana_status liana__config_take_base_options(liana__value *root, liana__arena *arena, const liana__value **options,
+                                             liana__error *error) LIANA_MUST_USE;
+/* config_base.c: refuses other keys of a `model` with a base. Errors: INVALID_CONFIG, with the nearest one. */
+liana_status liana__config_check_base_keys(const liana__value *root, liana__error *error) LIANA_MUST_USE;
+/* config_base.c: checks the values of the options. */
+liana_status liana__config_check_base_options(const liana__config *config, liana__arena *arena, liana__error *error)
+    LIANA_MUST_USE;
+/* config_base.c: puts them back into the tree of a configuration. */
+void liana__config_write_base_options(const liana__config *config, const liana__value *tree, liana__arena *arena);
+
 /* config_check.c: refuses keys in the wrong section, and names the right one. */
 liana_status liana__config_check_homes(const liana__value *root, liana__error *error) LIANA_MUST_USE;
 

@@ -48,9 +48,9 @@ static void find_scale(liana__run *run, const liana__architecture *architecture)
     int *configured = &run->config->data.scale;
     const size_t input = image_input(run);
     const bool is_given = *configured != LIANA_SCALE_AUTO, has_images = input < liana__model_num_inputs(run->model);
-    if (!is_given && architecture) *configured = (int)architecture->scale;
+    const char *layer = liana__scaling_layer(run->model, input);
+    if (!is_given && architecture) *configured = layer ? LIANA_SCALE_NONE : (int)architecture->scale;
     if (*configured == LIANA_SCALE_AUTO) {
-        const char *layer = liana__scaling_layer(run->model, input);
         *configured = layer ? LIANA_SCALE_NONE : LIANA_SCALE_ZERO_ONE;
         if (layer && has_images) {
             liana__run_tell(run, "pixels enter as 0 to 255 (data.scale: none), since the layer '%s' scales them",
@@ -187,6 +187,7 @@ liana_status liana__run_read_state(liana__run *run, liana__error *error)
 
 /* ---- a list of layers ---- */
 
+/* After a base they are its head. */
 static liana_status build_layers(liana__run *run, liana__error *error)
 {
     liana_shape shape = run->image_shape[0]
@@ -196,7 +197,7 @@ static liana_status build_layers(liana__run *run, liana__error *error)
     if (status == LIANA_OK) {
         status = liana__model_outputs_from(run->model, run->config->model.outputs, "model.outputs");
     }
-    run->num_backbone_layers = run->model->num_layers;
+    if (!run->config->model.base) run->num_backbone_layers = run->model->num_layers;
     return take_error(run, status, error);
 }
 
@@ -240,21 +241,45 @@ static bool are_imagenets(const char *path)
     return found;
 }
 
+/* The architecture's options, as far as the configuration has them. */
+static liana__value *architecture_options(liana__run *run, const liana__architecture *architecture)
+{
+    const liana__model_config *config = &run->config->model;
+    liana__arena *arena = &run->arena;
+    liana__value *map = liana__value_map(arena), *shape = liana__value_list(arena);
+    for (int i = 0; i < 3; i++) liana__value_add(arena, shape, liana__value_int(arena, run->image_shape[i]));
+    set_if_known(architecture, map, "input_shape", shape, arena);
+    set_if_known(architecture, map, "alpha", liana__value_float(arena, config->alpha), arena);
+    set_if_known(architecture, map, "include_top", liana__value_bool(arena, config->include_top), arena);
+    bool rescales = config->imagenet_rescaling == LIANA__IMAGENET_RESCALING_YES;
+    set_if_known(architecture, map, "imagenet_rescaling", liana__value_bool(arena, rescales), arena);
+    if (config->include_top) {
+        set_if_known(architecture, map, "classes", liana__value_int(arena, run->num_classes), arena);
+        if (config->dropout != 0) liana__value_set(arena, map, "dropout", liana__value_float(arena, config->dropout));
+    }
+    static const char *const poolings[] = {[LIANA__POOLING_AVG] = "avg", [LIANA__POOLING_MAX] = "max"};
+    const char *pooling = config->layers && config->pooling >= LIANA__POOLING_AVG ? poolings[config->pooling] : "none";
+    set_if_known(architecture, map, "pooling", liana__value_string(arena, pooling), arena);
+    const liana__value *others = config->base_options;
+    for (size_t i = 0; others && i < others->count; i++) {
+        liana__value_set(arena, map, others->keys[i], others->items[i]);
+    }
+    if (map) map->place = liana__config_place(run->config, "model");
+    return map;
+}
+
 /* What weights by a name are to be for. A base is asked before it is built. */
-static liana_status find_wanted(const liana__run *run, liana__weights_wanted *wanted, liana__error *error)
+static liana_status find_wanted(liana__run *run, liana__weights_wanted *wanted, liana__error *error)
 {
     const liana__model_config *config = &run->config->model;
     size_t num_layers;
+    liana__model_origin origin;
     if (!config->base) return liana__named_weights_of(run->model, config->weights, wanted, &num_layers, error);
-    *wanted = (liana__weights_wanted){.set = config->weights,
-                                      .architecture = liana__architecture_find(config->base, NULL)->name,
-                                      .alpha = config->alpha,
-                                      .depth_multiplier = 1,
-                                      .height = run->image_shape[0],
-                                      .width = run->image_shape[1],
-                                      .channels = run->image_shape[2],
-                                      .include_top = config->include_top,
-                                      .classes = run->num_classes};
+    const liana__architecture *architecture = liana__architecture_find(config->base, NULL);
+    const liana__value *options = architecture_options(run, architecture);
+    if (run->arena.failed) return liana__fail_memory(error, "the model");
+    LIANA_TRY(liana__model_origin_of(architecture, options, "model", &run->arena, &origin, error));
+    *wanted = liana__named_weights_for(config->weights, &origin);
     return LIANA_OK;
 }
 
@@ -333,34 +358,12 @@ static liana_status find_rescaling(liana__run *run, const liana__architecture *a
     return LIANA_OK;
 }
 
-/* The architecture's options, as far as the configuration has them. */
-static liana__value *architecture_options(liana__run *run, const liana__architecture *architecture)
-{
-    const liana__model_config *config = &run->config->model;
-    liana__arena *arena = &run->arena;
-    liana__value *map = liana__value_map(arena), *shape = liana__value_list(arena);
-    for (int i = 0; i < 3; i++) liana__value_add(arena, shape, liana__value_int(arena, run->image_shape[i]));
-    set_if_known(architecture, map, "input_shape", shape, arena);
-    set_if_known(architecture, map, "alpha", liana__value_float(arena, config->alpha), arena);
-    set_if_known(architecture, map, "include_top", liana__value_bool(arena, config->include_top), arena);
-    bool rescales = config->imagenet_rescaling == LIANA__IMAGENET_RESCALING_YES;
-    set_if_known(architecture, map, "imagenet_rescaling", liana__value_bool(arena, rescales), arena);
-    set_if_known(architecture, map, "classes", liana__value_int(arena, run->num_classes), arena);
-    if (map) map->place = liana__config_place(run->config, "model");
-    return map;
-}
-
 static liana_status build_architecture(liana__run *run, liana__error *error)
 {
     const liana__model_config *config = &run->config->model;
     liana__place place = liana__config_place(run->config, "model.base");
-    const char *nearest = NULL;
-    const liana__architecture *architecture = liana__architecture_find(config->base, &nearest);
-    if (!architecture) {
-        return liana__fail_at(error, &place, "model.base",
-                              "there is no architecture '%s'; 'liana list models' shows them%s", config->base,
-                              liana__hint(nearest).text);
-    }
+    const liana__architecture *architecture;
+    LIANA_TRY(liana__config_find_base(config->base, &place, &architecture, error));
     if (config->alpha != 1 && !liana__fields_find(architecture->options, "alpha")) {
         place = liana__config_place(run->config, "model.alpha");
         return liana__fail_at(error, &place, "model.alpha", "found %g, but %s has no width multiplier; remove this key",
@@ -380,6 +383,7 @@ static liana_status build_architecture(liana__run *run, liana__error *error)
     if (status == LIANA_OK && !config->training) {
         liana__model_set_inference(run->model, 0, run->num_backbone_layers, true);
     }
+    if (status == LIANA_OK && config->layers) return build_layers(run, error);
     if (status == LIANA_OK && !config->include_top) {
         liana_pooling pooling = config->pooling == LIANA__POOLING_MAX ? LIANA_POOLING_MAX : LIANA_POOLING_AVG;
         liana__head_add(run->model, here, config->dropout, pooling, run->num_classes);

@@ -90,8 +90,9 @@ const char *bench_peer_title(bench_peer peer);
 /* Whether a series is one of this peer's. */
 bool bench_is_of(const bench_series *series, bench_peer peer);
 bool bench_is_liana(const bench_series *series);
-/* How many times better one series is than another: more images per second, or less time or memory. These are the ratios
- * in the rounds that both have, so what slows a whole round down does not count. NaN where a series is missing. */
+/* How many times better one series is than another: more images per second, or less time or memory. These are the
+ * ratios in the rounds that both have, so what slows a whole round down does not count. NaN where a series is
+ * missing. */
 typedef struct bench_ratios {
     double median, low, high;
     size_t count; /* rounds; 0: they have no round in common, and the median is that of the medians */

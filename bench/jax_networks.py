@@ -28,7 +28,8 @@ def ones(shape):
 class Scope:
     """Hands out weights in the order in which a network asks for them: new ones where `weights` is None.
 
-    `moving` are the averages of batch normalisation, [mean, variance] of each; `moved` those after this step.
+    `moving` are the averages of batch normalisation, [mean, variance] of each; `moved` those after this step. A network
+    may set the `epsilon` of its batch normalisation.
     """
 
     def __init__(self, weights=None, moving=None, key=None, train=False, dtype=jnp.float32, taps=False,
@@ -39,6 +40,7 @@ class Scope:
         self.moved, self.asked = [], 0
         self.key, self.train, self.dtype, self.taps = key, train, dtype, taps
         self.unroll = unroll
+        self.epsilon = 1e-3
         self.generator = numpy.random.default_rng(1)
 
     def random(self):
@@ -107,7 +109,7 @@ class Scope:
             mean, variance = now, spread
         else:
             self.moved.append((mean, variance))
-        factor = gamma * lax.rsqrt(variance + 1e-3)
+        factor = gamma * lax.rsqrt(variance + self.epsilon)
         return (x * factor + (beta - mean * factor)).astype(self.dtype)
 
     def layer_norm(self, x):
@@ -243,6 +245,7 @@ def bottleneck(scope, x, narrow, stride):
 
 
 def resnet50(scope, x, classes):
+    scope.epsilon = 1.001e-5
     x = max_pool(jax.nn.relu(scope.norm(scope.convolve(x, 64, 7, 2, bias=True))), 3, 2, 1)
     for narrow, repeats, first in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
         for i in range(repeats):
@@ -263,6 +266,7 @@ def preactivated_bottleneck(scope, x, narrow, stride):
 
 
 def resnet50_v2(scope, x, classes):
+    scope.epsilon = 1.001e-5
     x = max_pool(scope.convolve(x, 64, 7, 2, bias=True), 3, 2, 1)
     for narrow, repeats, last in ((64, 3, 2), (128, 4, 2), (256, 6, 2), (512, 3, 1)):
         for i in range(repeats):
@@ -301,6 +305,7 @@ def efficientnet_b0(scope, x, classes):
 # ---- DenseNet121 ----
 
 def densenet121(scope, x, classes):
+    scope.epsilon = 1.001e-5
     growth = 32
     x = max_pool(jax.nn.relu(scope.norm(scope.convolve(x, 64, 7, 2))), 3, 2, 1)
     for i, repeats in enumerate((6, 12, 24, 16)):

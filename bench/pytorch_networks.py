@@ -1,11 +1,10 @@
 """The networks that pytorch_peer.py measures, in torch.nn: for PyTorch 1.13 and PyTorch 2 alike, without torchvision.
 
-The networks of the examples and ResNet50 are written after Keras's (keras.applications.mobilenet_v2 and .resnet; the
-two-convolution network of Keras's MNIST example), the larger ones after their papers, with the paddings and details that
-PyTorch's users have them with. So the stride of a ResNet bottleneck sits in its first convolution, and convolutions have
-biases, which is other work than torchvision's. ResNet50V2, Xception, InceptionV3, InceptionResNetV2 and VGG16 are
-Keras's too: with its weights they give its numbers (ResNet50V2 where it pads as Keras does). `python3
-pytorch_networks.py` says how many weights each one has, with 1000 classes, and fails where that is not the known number.
+They are written after Keras's (keras.applications; its example for MNIST), layer for layer: the stride of a ResNet
+bottleneck sits in its first convolution, and convolutions have biases, which is other work than torchvision's. With Keras's
+weights they give Keras's numbers (tests/checks/peer_networks.py), if padding is `keras`. Measured is `symmetric`, which
+PyTorch's users have and which saves copies. EfficientNetB0 has the symmetric one only. `python3 pytorch_networks.py` says
+how many weights each one has, with 1000 classes, and fails where that is not the known number.
 """
 import sys
 
@@ -26,7 +25,7 @@ def rounded(filters):
 
 
 def keras_norm(channels):
-    """Keras's defaults; the momentum is the one that examples/flowers.yaml asks for."""
+    """Keras's epsilon; the momentum is the one that examples/flowers.yaml asks for."""
     return nn.BatchNorm2d(channels, eps=1e-3, momentum=0.1)
 
 
@@ -87,8 +86,8 @@ def mobilenet_v2_features(alpha, padding, norm):
     return layers + [nn.Conv2d(channels, 1280, 1, bias=False), norm(1280), nn.ReLU6(inplace=True)]
 
 
-def mobilenet_v2(classes):
-    return nn.Sequential(*mobilenet_v2_features(1, "symmetric", nn.BatchNorm2d), *head(1280, classes, 0.2))
+def mobilenet_v2(classes, padding):
+    return nn.Sequential(*mobilenet_v2_features(1, padding, keras_norm), *head(1280, classes, 0.2))
 
 
 def flowers(classes, padding):
@@ -529,8 +528,9 @@ def layer_norm_mlp(classes):
 
 def build(name, classes, padding, layout="channels_last", size=224):
     """`size` is that of the images, which VGG16 has dense layers for."""
-    if name in ("flowers", "ResNet50V2"):
-        return {"flowers": flowers, "ResNet50V2": resnet50_v2}[name](classes, padding)
+    padded = {"flowers": flowers, "MobileNetV2": mobilenet_v2, "ResNet50V2": resnet50_v2}
+    if name in padded:
+        return padded[name](classes, padding)
     if name in ("conv1d", "conv3d", "decoder"):
         return {"conv1d": conv1d, "conv3d": conv3d, "decoder": decoder}[name](classes, layout)
     if name in ("InceptionV3", "InceptionResNetV2"):
@@ -538,7 +538,7 @@ def build(name, classes, padding, layout="channels_last", size=224):
         return inception_network(table(), classes)
     if name == "VGG16":
         return vgg16(classes, size)
-    builders = {"mnist": two_convolutions, "mlp": mlp, "MobileNetV2": mobilenet_v2, "ResNet50": resnet50,
+    builders = {"mnist": two_convolutions, "mlp": mlp, "ResNet50": resnet50,
                 "EfficientNetB0": efficientnet_b0, "DenseNet121": densenet121, "Xception": xception, "lstm": lstm,
                 "gru": gru, "transformer": transformer, "layer_norm_mlp": layer_norm_mlp}
     return builders[name](classes)

@@ -178,3 +178,8 @@ liana_status liana__preprocess_pixels(liana_scale scale, int64_t channels, size_
     }
     return LIANA_OK;
 }
+
+liana_scale liana__scale_of(const liana_model *model, size_t input, const liana__architecture *architecture)
+{
+    return liana__scaling_layer(model, input) ? LIANA_SCALE_NONE : architecture->scale;
+}

@@ -4,6 +4,7 @@
 #define LIANA_MODELS_PREPROCESSING_H
 
 #include "base/error.h"
+#include "models/models.h"
 
 #include <liana/graph.h>
 #include <liana/model.h>
@@ -21,6 +22,9 @@ const char *liana__scaling_layer(const liana_model *model, size_t input);
 size_t liana__image_input(const liana_model *model);
 /* The scale of images where nobody says one: NONE for a model that scales by itself, as in Keras, else ZERO_ONE. */
 liana_scale liana__scale_assumed(const liana_model *model);
+
+/* The scale with which images enter an architecture: NONE if a layer of its own scales them. */
+liana_scale liana__scale_of(const liana_model *model, size_t input, const liana__architecture *architecture);
 
 /* Converts u8 or f32 images [batch, height, width, channels], of 0 to 255, to f32. Errors stay with the graph: an
  * unknown scale; a scale for red, green and blue on images with another number of channels. */

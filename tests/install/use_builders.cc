@@ -164,6 +164,12 @@ int main(int argc, char **argv)
     liana_mobilenet_v2(m, .include_top = false, .pooling = LIANA_POOLING_AVG, .alpha = 0.35);
     save(context, m, argv[1], "mobilenet_v2");
     m = begin(context);
+    liana_mobilenet_v3_small(m, .minimalistic = true, .include_preprocessing = false);
+    save(context, m, argv[1], "mobilenet_v3");
+    m = begin(context);
+    liana_inception_v3(m, .include_top = false);
+    save(context, m, argv[1], "inception_v3");
+    m = begin(context);
     liana_efficientnet_b0(m);
     save(context, m, argv[1], "efficientnet_b0");
     liana_context_destroy(context);

@@ -12,10 +12,12 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import keras
 from keras.src.utils import file_utils
 
-SIZES = {"MobileNet": [128, 160, 192, 224], "MobileNetV2": [96, 128, 160, 192, 224]}
-WIDTHS = {"MobileNet": ["0.25", "0.5", "0.75", "1.0"], "MobileNetV2": ["0.35", "0.5", "0.75", "1.0", "1.3", "1.4"]}
+SIZES = {"MobileNet": [128, 160, 192, 224], "MobileNetV2": [96, 128, 160, 192, 224],
+         "MobileNetV3Small": [224], "MobileNetV3Large": [224]}
+WIDTHS = {"MobileNet": ["0.25", "0.5", "0.75", "1.0"], "MobileNetV2": ["0.35", "0.5", "0.75", "1.0", "1.3", "1.4"],
+          "MobileNetV3Small": ["0.75", "1.0"], "MobileNetV3Large": ["0.75", "1.0"]}
 OTHERS = ["ResNet50", "ResNet101", "ResNet152", "ResNet50V2", "ResNet101V2", "ResNet152V2", "DenseNet121", "DenseNet169",
-          "DenseNet201"] + ["EfficientNetB%d" % i for i in range(8)]
+          "DenseNet201", "InceptionV3", "InceptionResNetV2"] + ["EfficientNetB%d" % i for i in range(8)]
 
 
 class Asked(Exception):
@@ -45,6 +47,9 @@ for top in True, False:
             for size in SIZES[architecture] if float(width) <= 1 else [224]:
                 name = "imagenet/%s/%s/%d%s" % (architecture, width, size, end)
                 expected[name] = ask(architecture, alpha=float(width), input_shape=(size, size, 3), include_top=top)
+    for architecture in "MobileNetV3Small", "MobileNetV3Large":
+        name = "imagenet/%s/minimalistic/1.0/224%s" % (architecture, end)
+        expected[name] = ask(architecture, minimalistic=True, input_shape=(224, 224, 3), include_top=top)
     for architecture in OTHERS:
         expected["imagenet/" + architecture + end] = ask(architecture, include_top=top)
 wrong = [name for name in expected if tuple(rows.get(name, ())) != tuple(expected[name])]
@@ -52,4 +57,4 @@ unknown = [name for name in rows if name.startswith("imagenet/") and name not in
 for name in wrong:
     print(name, "found", rows.get(name), "expected", expected[name])
 print(len(expected), "files agree but for", len(wrong), "; Keras does not have", unknown)
-sys.exit(1 if wrong or unknown or len(expected) != 110 else 0)
+sys.exit(1 if wrong or unknown or len(expected) != 126 else 0)

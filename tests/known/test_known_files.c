@@ -22,8 +22,9 @@ static void test_rows_are_whole(void **state)
     (void)state;
     size_t count;
     const liana__known_file *files = liana__known_files(&count);
-    /* 32 of MobileNet, 44 of MobileNetV2, 12 of ResNets, 6 of DenseNets, 3 times 16 of EfficientNets, 11 of data. */
-    assert_int_equal(count, 32 + 44 + 12 + 6 + 48 + 11);
+    /* 32 of MobileNet, 44 of MobileNetV2, 12 of MobileNetV3, 12 of ResNets, 6 of DenseNets, 4 of Inception, 3 times 16
+     * of EfficientNets, 11 of data. */
+    assert_int_equal(count, 32 + 44 + 12 + 12 + 6 + 4 + 48 + 11);
     for (size_t i = 0; i < count; i++) {
         const liana__known_file *file = &files[i];
         assert_begins(file->url, "https://");
@@ -47,7 +48,7 @@ static liana_status choose(const char *set, const char *architecture, double alp
 {
     static liana__arena arena;
     const liana__known_file *file = NULL;
-    const liana__weights_wanted wanted = {set, architecture, alpha, 1, size, size, 3, top, 1000};
+    const liana__weights_wanted wanted = {set, architecture, alpha, 1, false, size, size, 3, top, 1000};
     const liana_status status = liana__weights_choose(&wanted, &arena, &file, note, error);
     *name = file ? file->name : "";
     if (note && *note) *note = strdup(*note);
@@ -105,6 +106,14 @@ static void test_files_are_keras_files(void **state)
          KERAS "mobilenet_v2/mobilenet_v2_weights_tf_dim_ordering_tf_kernels_1.0_192.h5"},
         {"imagenet", "MobileNetV2", 1.4, 224, true,
          KERAS "mobilenet_v2/mobilenet_v2_weights_tf_dim_ordering_tf_kernels_1.4_224.h5"},
+        {"imagenet", "MobileNetV3Small", 0.75, 224, true,
+         KERAS "mobilenet_v3/weights_mobilenet_v3_small_224_0.75_float.h5"},
+        {"imagenet", "MobileNetV3Large", 1, 224, false,
+         KERAS "mobilenet_v3/weights_mobilenet_v3_large_224_1.0_float_no_top_v2.h5"},
+        {"imagenet", "InceptionV3", 1, 299, false,
+         KERAS "inception_v3/inception_v3_weights_tf_dim_ordering_tf_kernels_notop.h5"},
+        {"imagenet", "InceptionResNetV2", 1, 150, true,
+         KERAS "inception_resnet_v2/inception_resnet_v2_weights_tf_dim_ordering_tf_kernels.h5"},
         {"imagenet", "ResNet152", 1, 300, false, KERAS "resnet/resnet152_weights_tf_dim_ordering_tf_kernels_notop.h5"},
         {"imagenet", "ResNet101V2", 1, 224, true, KERAS "resnet/resnet101v2_weights_tf_dim_ordering_tf_kernels.h5"},
         {"imagenet", "DenseNet201", 1, 64, false,
@@ -148,19 +157,26 @@ static void test_other_sizes_and_widths(void **state)
                  "28 x 28", "32 x 32", "data.image_size");
     liana__arena arena = {0};
     const liana__known_file *file;
-    liana__weights_wanted wanted = {"imagenet", "ResNet50", 1, 1, 224, 224, 1, false, 1000};
+    liana__weights_wanted wanted = {"imagenet", "ResNet50", 1, 1, false, 224, 224, 1, false, 1000};
     assert_fails(liana__weights_choose(&wanted, &arena, &file, &note, &error), LIANA_INVALID_CONFIG, &error,
                  "3 channels, not 1", "data.channels: 3");
-    wanted = (liana__weights_wanted){"imagenet", "ResNet50", 1, 1, 224, 224, 3, true, 5};
+    wanted = (liana__weights_wanted){"imagenet", "ResNet50", 1, 1, false, 224, 224, 3, true, 5};
     assert_fails(liana__weights_choose(&wanted, &arena, &file, &note, &error), LIANA_INVALID_CONFIG, &error,
                  "1000 classes, not 5", "include_top: false");
-    wanted = (liana__weights_wanted){"imagenet", "MobileNet", 1, 2, 224, 224, 3, false, 1000};
+    wanted = (liana__weights_wanted){"imagenet", "MobileNet", 1, 2, false, 224, 224, 3, false, 1000};
     assert_fails(liana__weights_choose(&wanted, &arena, &file, &note, &error), LIANA_INVALID_CONFIG, &error,
                  "depth_multiplier 1, not 2");
-    wanted = (liana__weights_wanted){"imagenet", "MobileNet", 1, 1, 128, 160, 3, false, 1000};
+    wanted = (liana__weights_wanted){"imagenet", "MobileNet", 1, 1, false, 128, 160, 3, false, 1000};
     assert_ok(liana__weights_choose(&wanted, &arena, &file, &note, &error), &error);
     assert_string_equal(file->name, "imagenet/MobileNet/1.0/224/no_top");
     assert_says(note, "128 x 160");
+    wanted = (liana__weights_wanted){"imagenet", "MobileNetV3Large", 1, 1, true, 224, 224, 3, true, 1000};
+    assert_ok(liana__weights_choose(&wanted, &arena, &file, &note, &error), &error);
+    assert_string_equal(file->name, "imagenet/MobileNetV3Large/minimalistic/1.0/224");
+    assert_null(note);
+    wanted.alpha = 0.75;
+    assert_fails(liana__weights_choose(&wanted, &arena, &file, &note, &error), LIANA_INVALID_CONFIG, &error,
+                 "alpha 0.75 and minimalistic: true", "some for alpha 1;", "nearest is 1");
     liana__arena_free(&arena);
 }
 

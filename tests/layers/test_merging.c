@@ -65,11 +65,57 @@ static void test_a_mask_of_one_input(void **state)
     check("Add", false, (const double[]){(7 + 2 + 3) / 3., (3 - 2 - 1) / 3., 1, 4 / 3.});
 }
 
+static float scale_at(float scale, const liana_shape *of_second, const float *second, size_t at)
+{
+    liana_model *model;
+    assert_ok(liana_model_create(context, NULL, &model), &context->error);
+    const liana_ints dims = {.count = (size_t)of_second->rank - 1, .values = {of_second->dims[1], of_second->dims[2]}};
+    liana_layer a = liana_input(model, .shape = LIANA_INTS(3, 2)), b = liana_input(model, .shape = dims);
+    liana_custom_scale_layer(model, .inputs = {a, b}, .scale = scale);
+    assert_string_equal(model->layers[2].name, "custom_scale_layer");
+    assert_ok(liana_model_status(model), &context->error);
+    liana_graph *graph;
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    const liana_tensor inputs[] = {liana_graph_constant(graph, LIANA_F32, liana_shape_of(2, 3, 2), left),
+                                   liana_graph_constant(graph, LIANA_F32, *of_second, second)};
+    liana_tensor y = liana__model_call(model, inputs, &(liana__model_mode){.training = false}).outputs[0].value;
+    float found[12];
+    assert_ok(liana_value(y, found, sizeof found), &context->error);
+    liana_graph_destroy(graph);
+    liana_model_destroy(model);
+    return found[at];
+}
+
+/* The first input and a number of times the second. */
+static void test_custom_scale_layer(void **state)
+{
+    (void)state;
+    const liana_shape whole = liana_shape_of(2, 3, 2), row = liana_shape_of(2, 1, 2);
+    for (size_t i = 0; i < 12; i++) {
+        assert_near(scale_at(0.5f, &whole, right, i), left[i] + 0.5f * right[i], 1e-6f, i);
+        assert_near(scale_at(-2, &row, right, i), left[i] - 2 * right[i / 6 * 2 + i % 2], 1e-6f, i);
+    }
+    liana_model *model;
+    assert_ok(liana_model_create(context, NULL, &model), &context->error);
+    liana_layer a = liana_input(model, .shape = LIANA_INTS(3, 2)), b = liana_input(model, .shape = LIANA_INTS(3, 4));
+    liana_custom_scale_layer(model, .inputs = {a, b}, .scale = 1);
+    assert_fails(liana_model_status(model), LIANA_INVALID_ARGUMENT, &context->error, "custom_scale_layer",
+                 "the size 2 or 1 along axis 2");
+    liana_model_destroy(model);
+    assert_ok(liana_model_create(context, NULL, &model), &context->error);
+    a = liana_input(model, .shape = LIANA_INTS(3, 2));
+    b = liana_input(model, .shape = LIANA_INTS(2));
+    liana_custom_scale_layer(model, .inputs = {a, b}, .scale = 1);
+    assert_fails(liana_model_status(model), LIANA_INVALID_ARGUMENT, &context->error, "3 axes");
+    liana_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_masks_of_all_inputs),
         cmocka_unit_test(test_a_mask_of_one_input),
+        cmocka_unit_test(test_custom_scale_layer),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

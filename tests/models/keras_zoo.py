@@ -22,18 +22,24 @@ import h5py
 import keras
 import numpy as np
 import tensorflow as tf
+from keras.src.applications import imagenet_utils, inception_resnet_v2
 from keras.src.legacy.saving import legacy_h5_format
 
 absl.logging.set_verbosity("error")
 
 MOBILE = [{"alpha": 0.25}, {"alpha": 1.3, "include_top": False, "pooling": "max"}]
 LOGITS = [{"classifier_activation": "linear"}, {"include_top": False}]
+MOBILE_V3 = [{"alpha": 0.75, "classifier_activation": "linear"}, {"minimalistic": True, "include_top": False, "pooling": "max"},
+             {"include_preprocessing": False, "minimalistic": True, "alpha": 1.3, "dropout_rate": 0.5}]
 SIDES = ((32, 32), (75, 61))
+LARGER = ((75, 75), (97, 83))
 
 # name: (sizes, option sets); the first size is the smallest, the second odd
 ZOO = {
     "MobileNet": (SIDES, MOBILE + [{"depth_multiplier": 2, "alpha": 0.5, "dropout": 0.5}]),
     "MobileNetV2": (SIDES, MOBILE),
+    "MobileNetV3Small": (SIDES, MOBILE_V3),
+    "MobileNetV3Large": (SIDES, MOBILE_V3),
     "ResNet50": (SIDES, LOGITS),
     "ResNet101": (SIDES, []),
     "ResNet152": (SIDES, []),
@@ -43,6 +49,8 @@ ZOO = {
     "DenseNet121": (SIDES, LOGITS),
     "DenseNet169": (SIDES, []),
     "DenseNet201": (SIDES, []),
+    "InceptionV3": (LARGER, LOGITS + [{"include_top": False, "pooling": "max"}]),
+    "InceptionResNetV2": (LARGER, []),
     "EfficientNetB0": (SIDES, LOGITS),
     "EfficientNetB1": (SIDES, []),
     "EfficientNetB2": (SIDES, []),
@@ -53,6 +61,10 @@ ZOO = {
     "EfficientNetB7": (SIDES, []),
 }
 ONLY_LIANA = ()
+# How pixels enter without include_preprocessing: a mode of Keras's imagenet_utils.
+BARE = {"MobileNetV3Small": "tf", "MobileNetV3Large": "tf"}
+# Classes that Keras finds by their module in a .keras file, and nowhere else.
+OBJECTS = {"CustomScaleLayer": inception_resnet_v2.CustomScaleLayer}
 CLASSES, BATCH = 11, 4
 # How far Keras's single precision may be away from its double precision, and how often that is tried.
 CALM, MOST_DRAWS = 1e-3, 4
@@ -217,10 +229,12 @@ def save(model, path):
         legacy_h5_format.save_weights_to_hdf5_group(file, model)
 
 
-def preprocessing(name):
+def preprocessing(name, options):
     pixels = np.array([[0, 128, 255], [10, 20, 30], [255, 255, 255], [1, 2, 200]], "f4")
-    module = sys.modules[getattr(keras.applications, name).__module__]
-    return {"pixels": pixels.ravel().tolist(), "expected": module.preprocess_input(pixels.copy()).ravel().tolist()}
+    expected = sys.modules[getattr(keras.applications, name).__module__].preprocess_input(pixels.copy())
+    if not options.get("include_preprocessing", True):
+        expected = imagenet_utils.preprocess_input(pixels.copy(), mode=BARE[name])
+    return {"pixels": pixels.ravel().tolist(), "expected": expected.ravel().tolist()}
 
 
 def make_exact(model, name, options):
@@ -267,7 +281,7 @@ def make(path, name, case, seed):
                     for layer, weight in weights],
         "rounding": rounding,
         "floors": floors,
-        "preprocessing": preprocessing(name),
+        "preprocessing": preprocessing(name, case["options"]),
     }
     with open(path + ".json", "w") as file:
         json.dump(manifest, file)
@@ -289,7 +303,7 @@ def read_case(path):
 
 def load(path, name, options):
     if not path.endswith(".weights.h5"):
-        return keras.models.load_model(path, compile=False)
+        return keras.models.load_model(path, None if path.endswith(".keras") else OBJECTS, compile=False)
     model = build(name, options)
     model.load_weights(path)
     return model

@@ -293,8 +293,8 @@ static void compare_preprocessing(const zoo_case *own)
     float found[64];
     assert_compare(pixels->count, <=, 64);
     for (size_t i = 0; i < pixels->count; i++) found[i] = (float)number_of(pixels->items[i]);
-    assert_ok(liana__preprocess_pixels(own->architecture->scale, 3, pixels->count / 3, found, &context->error),
-              &context->error);
+    const liana_scale scale = liana__scale_of(model, liana__image_input(model), own->architecture);
+    assert_ok(liana__preprocess_pixels(scale, 3, pixels->count / 3, found, &context->error), &context->error);
     for (size_t i = 0; i < pixels->count; i++) assert_near(found[i], number_of(expected->items[i]), 1e-5 * 128, i);
 }
 

@@ -143,6 +143,46 @@ static void test_parameter_counts_of_efficientnets(void **state)
     assert_parameters(64097687, 63786960);
 }
 
+static void test_parameter_counts_of_mobilenet_v3(void **state)
+{
+    (void)state;
+    liana_mobilenet_v3_small(model);
+    assert_parameters(2554968, 2542856);
+    liana_mobilenet_v3_small(model, .include_top = false, .include_preprocessing = false);
+    assert_parameters(939120, 927008);
+    liana_mobilenet_v3_small(model, .alpha = 0.75);
+    assert_parameters(2051552, 2041872);
+    liana_mobilenet_v3_small(model, .minimalistic = true);
+    assert_parameters(2056848, 2044736);
+    liana_mobilenet_v3_small(model, .minimalistic = true, .alpha = 0.75, .include_top = false);
+    assert_parameters(273800, 264120);
+    liana_mobilenet_v3_small(model, .alpha = 0.35, .include_top = false, .input_shape = LIANA_INTS(32, 33, 3));
+    assert_parameters(132048, 127712);
+    liana_mobilenet_v3_large(model);
+    assert_parameters(5507432, 5483032);
+    liana_mobilenet_v3_large(model, .include_top = false);
+    assert_parameters(2996352, 2971952);
+    liana_mobilenet_v3_large(model, .alpha = 0.75, .dropout_rate = 0);
+    assert_parameters(4012616, 3993528);
+    liana_mobilenet_v3_large(model, .minimalistic = true);
+    assert_parameters(3948688, 3924288);
+    liana_mobilenet_v3_large(model, .alpha = 1.3, .classes = 7, .input_shape = LIANA_INTS(33, 32, 3));
+    assert_parameters(7087975, 7056039);
+}
+
+static void test_parameter_counts_of_inception(void **state)
+{
+    (void)state;
+    liana_inception_v3(model);
+    assert_parameters(23851784, 23817352);
+    liana_inception_v3(model, .include_top = false, .input_shape = LIANA_INTS(75, 80, 3));
+    assert_parameters(21802784, 21768352);
+    liana_inception_resnet_v2(model);
+    assert_parameters(55873736, 55813192);
+    liana_inception_resnet_v2(model, .include_top = false, .pooling = LIANA_POOLING_AVG);
+    assert_parameters(54336736, 54276192);
+}
+
 /* The builders' defaults are those of the tables, which YAML gets; both have the sizes of the papers. */
 static void test_default_sizes(void **state)
 {
@@ -296,6 +336,67 @@ static void test_names_and_order_of_efficientnets(void **state)
     assert_int_equal(liana__model_find_layer(model, "block2b_drop"), -1);
 }
 
+static void test_names_and_order_of_mobilenet_v3(void **state)
+{
+    (void)state;
+    liana_mobilenet_v3_small(model, .input_shape = LIANA_INTS(64, 65, 3));
+    assert_string_equal(liana__model_name(model), "MobileNetV3Small");
+    ASSERT_ORDER("input_1", "rescaling", "conv", "conv_bn", "activation", "expanded_conv_depthwise_pad",
+                 "expanded_conv_depthwise", "expanded_conv_depthwise_bn", "re_lu",
+                 "expanded_conv_squeeze_excite_avg_pool", "expanded_conv_squeeze_excite_conv",
+                 "expanded_conv_squeeze_excite_relu", "expanded_conv_squeeze_excite_conv_1", "add", "re_lu_1",
+                 "multiply", "expanded_conv_squeeze_excite_mul", "expanded_conv_project", "expanded_conv_project_bn",
+                 "expanded_conv_1_expand");
+    ASSERT_ORDER("expanded_conv_10_add", "conv_1", "conv_1_bn", "activation_17", "global_average_pooling2d", "conv_2",
+                 "activation_18", "dropout", "logits", "flatten", "predictions");
+    start_again();
+    liana_mobilenet_v3_large(model, .minimalistic = true, .include_top = false, .pooling = LIANA_POOLING_MAX,
+                             .include_preprocessing = false);
+    assert_string_equal(liana__model_name(model), "MobileNetV3Large");
+    ASSERT_ORDER("input_1", "conv", "conv_bn", "re_lu", "expanded_conv_depthwise", "expanded_conv_depthwise_bn",
+                 "re_lu_1", "expanded_conv_project", "expanded_conv_project_bn", "expanded_conv_add");
+    ASSERT_ORDER("conv_1_bn", "re_lu_30", "max_pool");
+    assert_int_equal(liana__model_find_layer(model, "expanded_conv_3_squeeze_excite_conv"), -1);
+}
+
+/* Automatic names have the numbers of the order in which Keras makes the layers, and stand in that of depths. */
+static void test_names_and_order_of_inception(void **state)
+{
+    (void)state;
+    liana_inception_v3(model, .input_shape = LIANA_INTS(75, 75, 3));
+    assert_string_equal(liana__model_name(model), "inception_v3");
+    assert_int_equal(model->num_layers, 313);
+    ASSERT_ORDER("max_pooling2d_1", "conv2d_8", "batch_normalization_8", "activation_8", "conv2d_6", "conv2d_9",
+                 "batch_normalization_6", "batch_normalization_9", "activation_6", "activation_9", "average_pooling2d",
+                 "conv2d_5", "conv2d_7", "conv2d_10", "conv2d_11");
+    ASSERT_ORDER("mixed9_1", "concatenate_1", "activation_93", "mixed10", "avg_pool", "predictions");
+    assert_compare(liana__model_find_weight(model, "batch_normalization_7/beta"), >=, 0);
+    assert_int_equal(liana__model_find_weight(model, "batch_normalization_7/gamma"), -1);
+    start_again();
+    liana_inception_resnet_v2(model, .input_shape = LIANA_INTS(75, 75, 3), .include_top = false);
+    assert_string_equal(liana__model_name(model), "inception_resnet_v2");
+    assert_int_equal(model->num_layers, 780);
+    ASSERT_ORDER("block35_1_mixed", "block35_1_conv", "custom_scale_layer", "block35_1_ac");
+    ASSERT_ORDER("block8_10_mixed", "block8_10_conv", "custom_scale_layer_39", "conv_7b", "conv_7b_bn", "conv_7b_ac");
+}
+
+static void test_least_sizes(void **state)
+{
+    (void)state;
+    liana_inception_v3(model, .input_shape = LIANA_INTS(75, 74, 3));
+    assert_fails(liana_model_status(model), LIANA_INVALID_CONFIG, &context->error, "InceptionV3.input_shape", "75 x 74",
+                 "at least 75 x 75");
+    start_again();
+    liana_inception_resnet_v2(model, .input_shape = LIANA_INTS(32, 75, 3));
+    assert_fails(liana_model_status(model), LIANA_INVALID_CONFIG, &context->error, "32 x 75", "at least 75 x 75");
+    start_again();
+    liana_mobilenet_v3_small(model, .input_shape = LIANA_INTS(31, 32, 3));
+    assert_fails(liana_model_status(model), LIANA_INVALID_CONFIG, &context->error, "31 x 32", "at least 32 x 32");
+    start_again();
+    liana_mobilenet_v3_large(model, .input_shape = LIANA_INTS(32, 32, 1), .include_top = false);
+    assert_parameters(2996352 - 2 * 9 * 16, 0);
+}
+
 /* Keras's initial layers were followed by paddings in old versions; the weights are the same. */
 static void assert_every_weight_is_in(const char *file_name)
 {
@@ -385,6 +486,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_parameter_counts_of_resnets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_parameter_counts_of_densenets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_parameter_counts_of_efficientnets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_parameter_counts_of_mobilenet_v3, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_parameter_counts_of_inception, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names_and_order_of_mobilenet_v3, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names_and_order_of_inception, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_least_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_default_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_depth_multiplier, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names_and_order_of_the_tops, set_up, tear_down),

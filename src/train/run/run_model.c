@@ -49,7 +49,7 @@ static void find_scale(liana__run *run, const liana__architecture *architecture)
     const size_t input = image_input(run);
     const bool is_given = *configured != LIANA_SCALE_AUTO, has_images = input < liana__model_num_inputs(run->model);
     const char *layer = liana__scaling_layer(run->model, input);
-    if (!is_given && architecture) *configured = layer ? LIANA_SCALE_NONE : (int)architecture->scale;
+    if (!is_given && architecture) *configured = (int)liana__scale_of(run->model, input, architecture);
     if (*configured == LIANA_SCALE_AUTO) {
         *configured = layer ? LIANA_SCALE_NONE : LIANA_SCALE_ZERO_ONE;
         if (layer && has_images) {

@@ -236,12 +236,12 @@ def flowers(scope, x, classes):
 
 def bottleneck(scope, x, narrow, stride):
     """The stride in the first convolution, and biases: as in keras.applications."""
+    before = x
+    if stride > 1 or x.shape[-1] != 4 * narrow:
+        before = scope.norm(scope.convolve(x, 4 * narrow, 1, stride, bias=True))
     y = jax.nn.relu(scope.norm(scope.convolve(x, narrow, 1, stride, bias=True)))
     y = jax.nn.relu(scope.norm(scope.convolve(y, narrow, 3, bias=True)))
-    y = scope.norm(scope.convolve(y, 4 * narrow, 1, bias=True))
-    if x.shape != y.shape:
-        x = scope.norm(scope.convolve(x, 4 * narrow, 1, stride, bias=True))
-    return jax.nn.relu(x + y)
+    return jax.nn.relu(before + scope.norm(scope.convolve(y, 4 * narrow, 1, bias=True)))
 
 
 def resnet50(scope, x, classes):

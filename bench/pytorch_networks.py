@@ -118,11 +118,11 @@ def biased(channels_in, channels_out, size, stride=1):
 class Bottleneck(nn.Module):
     def __init__(self, channels_in, narrow, stride):
         super().__init__()
+        same = stride == 1 and channels_in == 4 * narrow
+        self.shortcut = nn.Identity() if same else nn.Sequential(*biased(channels_in, 4 * narrow, 1, stride))
         self.layers = nn.Sequential(*biased(channels_in, narrow, 1, stride), nn.ReLU(inplace=True),
                                     *biased(narrow, narrow, 3), nn.ReLU(inplace=True),
                                     *biased(narrow, 4 * narrow, 1))
-        same = stride == 1 and channels_in == 4 * narrow
-        self.shortcut = nn.Identity() if same else nn.Sequential(*biased(channels_in, 4 * narrow, 1, stride))
 
     def forward(self, x):
         return F.relu(self.layers(x) + self.shortcut(x), inplace=True)

@@ -29,14 +29,14 @@ def number_layers(keras):
     keras.layers.Layer.__init__ = make_numbered
 
 
-def draw_vectors(layer, random):
+def draw_vectors(keras, layer, random):
     """Keras starts with zeros and ones, which would hide mistakes. Returns all weights of the layer."""
     for weight in layer.weights:
         if len(weight.shape) == 1 and weight.name in ("gamma", "moving_variance"):
             weight.assign(random.uniform(0.5, 1.5, weight.shape))
         elif len(weight.shape) == 1:
             weight.assign(random.normal(0, 0.1, weight.shape))
-    return [numpy.array(weight.value) for weight in layer.weights]
+    return [keras.ops.convert_to_numpy(weight) for weight in layer.weights]
 
 
 def write(folder, name):
@@ -46,9 +46,9 @@ def write(folder, name):
                                               classifier_activation=None)
     arrays = []
     for layer in sorted(model.layers, key=lambda layer: layer.made):
-        arrays += draw_vectors(layer, random)
+        arrays += draw_vectors(keras, layer, random)
     images = random.normal(0, 1, (IMAGES, SIZE, SIZE, 3)).astype(numpy.float32)
-    logits = numpy.array(model(images, training=False))
+    logits = keras.ops.convert_to_numpy(model(images, training=False))
     numpy.savez(os.path.join(folder, name + ".npz"), *arrays, images=images, logits=logits)
 
 

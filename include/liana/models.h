@@ -120,6 +120,23 @@ typedef struct liana_densenet_options {
 #define liana_densenet201(...) \
     LIANA_ADD_ARCHITECTURE_("DenseNet201", liana_densenet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
 
+/* Simonyan and Zisserman 2014, "Very Deep Convolutional Networks for Large-Scale Image Recognition": VGG16, VGG19. With
+ * the top the weights are for one size of images, since its first dense layer reads all pixels of the last block. Images
+ * have sides of at least 32. */
+typedef struct liana_vgg_options {
+    LIANA_ARCHITECTURE_OPTIONS;
+} liana_vgg_options;
+#define liana_vgg16(...) LIANA_ADD_ARCHITECTURE_("VGG16", liana_vgg_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+#define liana_vgg19(...) LIANA_ADD_ARCHITECTURE_("VGG19", liana_vgg_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
+
+/* Chollet 2016, "Xception: Deep Learning with Depthwise Separable Convolutions". Images have sides of at least 71. */
+typedef struct liana_xception_options {
+    LIANA_ARCHITECTURE_OPTIONS_OF_(299);
+} liana_xception_options;
+#define LIANA_XCEPTION_DEFAULTS LIANA_ARCHITECTURE_DEFAULTS, .input_shape = {3, {299, 299, 3}}
+#define liana_xception(...) \
+    LIANA_ADD_ARCHITECTURE_("Xception", liana_xception_options, LIANA_XCEPTION_DEFAULTS, __VA_ARGS__, )
+
 /* Szegedy et al. 2015, "Rethinking the Inception Architecture for Computer Vision": InceptionV3; Szegedy et al. 2016,
  * "Inception-v4, Inception-ResNet and the Impact of Residual Connections on Learning": InceptionResNetV2. Images have
  * sides of at least 75. */
@@ -172,6 +189,69 @@ typedef struct liana_efficientnet_options {
     LIANA_ADD_ARCHITECTURE_("EfficientNetB7", liana_efficientnet_options, LIANA_EFFICIENTNET_DEFAULTS_(600, 0.5), \
                             __VA_ARGS__, )
 #endif
+
+/* Tan and Le 2021, "EfficientNetV2": B0 to B3, S, M and L, each with its own default image size. Pixels enter as
+ * 0..255; without .include_preprocessing as the network takes them: B0 to B3 normalised by ImageNet's mean and
+ * deviation, the others from -1 to 1. C++ has a builder for B0 only: for the others, fill .input_shape, and call
+ * liana_model_add_architecture_at. */
+typedef struct liana_efficientnet_v2_options {
+    LIANA_ARCHITECTURE_OPTIONS;
+    double dropout_rate LIANA_DEFAULT_(0.2); /* in the top */
+    /* Probability that training skips the last block; decreases to the first. In B1 to B3 up to 1.5 times as much,
+     * since Keras counts the blocks of B0. */
+    double drop_connect_rate LIANA_DEFAULT_(0.2);
+    bool include_preprocessing LIANA_DEFAULT_(true);
+} liana_efficientnet_v2_options;
+#define LIANA_EFFICIENTNET_V2_DEFAULTS_(size)                                                                        \
+    LIANA_ARCHITECTURE_DEFAULTS, .input_shape = {3, {size, size, 3}}, .dropout_rate = 0.2, .drop_connect_rate = 0.2, \
+                                 .include_preprocessing = true
+#define liana_efficientnet_v2_b0(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetV2B0", liana_efficientnet_v2_options, LIANA_EFFICIENTNET_V2_DEFAULTS_(224), \
+                            __VA_ARGS__, )
+#if !defined(__cplusplus)
+#define liana_efficientnet_v2_b1(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetV2B1", liana_efficientnet_v2_options, LIANA_EFFICIENTNET_V2_DEFAULTS_(240), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_v2_b2(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetV2B2", liana_efficientnet_v2_options, LIANA_EFFICIENTNET_V2_DEFAULTS_(260), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_v2_b3(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetV2B3", liana_efficientnet_v2_options, LIANA_EFFICIENTNET_V2_DEFAULTS_(300), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_v2_s(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetV2S", liana_efficientnet_v2_options, LIANA_EFFICIENTNET_V2_DEFAULTS_(384), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_v2_m(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetV2M", liana_efficientnet_v2_options, LIANA_EFFICIENTNET_V2_DEFAULTS_(480), \
+                            __VA_ARGS__, )
+#define liana_efficientnet_v2_l(...)                                                                                \
+    LIANA_ADD_ARCHITECTURE_("EfficientNetV2L", liana_efficientnet_v2_options, LIANA_EFFICIENTNET_V2_DEFAULTS_(480), \
+                            __VA_ARGS__, )
+#endif
+
+/* Liu et al. 2022, "A ConvNet for the 2020s": ConvNeXtTiny, Small, Base, Large and XLarge. Pixels enter as 0..255;
+ * without .include_preprocessing normalised by ImageNet's mean and deviation. As in Keras, the stem and the layers
+ * between two stages are models within the model (convnext_tiny_stem), and without the top a LayerNormalization
+ * follows the pooling. */
+typedef struct liana_convnext_options {
+    LIANA_ARCHITECTURE_OPTIONS;
+    double drop_path_rate LIANA_DEFAULT_(0); /* probability that training skips the last block; decreases to 0 in the
+                                              * first. The paper has 0.1 to 0.5 */
+    double layer_scale_init_value LIANA_DEFAULT_(1e-6); /* first factor of residual branches */
+    bool include_preprocessing LIANA_DEFAULT_(true);
+} liana_convnext_options;
+#define LIANA_CONVNEXT_DEFAULTS \
+    LIANA_ARCHITECTURE_DEFAULTS, .layer_scale_init_value = 1e-6, .include_preprocessing = true
+#define liana_convnext_tiny(...) \
+    LIANA_ADD_ARCHITECTURE_("ConvNeXtTiny", liana_convnext_options, LIANA_CONVNEXT_DEFAULTS, __VA_ARGS__, )
+#define liana_convnext_small(...) \
+    LIANA_ADD_ARCHITECTURE_("ConvNeXtSmall", liana_convnext_options, LIANA_CONVNEXT_DEFAULTS, __VA_ARGS__, )
+#define liana_convnext_base(...) \
+    LIANA_ADD_ARCHITECTURE_("ConvNeXtBase", liana_convnext_options, LIANA_CONVNEXT_DEFAULTS, __VA_ARGS__, )
+#define liana_convnext_large(...) \
+    LIANA_ADD_ARCHITECTURE_("ConvNeXtLarge", liana_convnext_options, LIANA_CONVNEXT_DEFAULTS, __VA_ARGS__, )
+#define liana_convnext_xlarge(...) \
+    LIANA_ADD_ARCHITECTURE_("ConvNeXtXLarge", liana_convnext_options, LIANA_CONVNEXT_DEFAULTS, __VA_ARGS__, )
 
 #ifdef __cplusplus
 }

@@ -60,6 +60,15 @@
 #define LIANA__KNOWN_DENSENET(architecture, stem, top, no_top)                                                        \
     TWO_FILES("imagenet", #architecture, KERAS "densenet/", #stem KERNELS ".h5", #stem KERNELS "_notop.h5", md5, top, \
               no_top, "keras.applications (DenseNets of Facebook AI Research; BSD 3-clause)")
+#define VGG(architecture, stem, path, top, ending, hash, ...)                                                     \
+    WEIGHTS("imagenet", path, #architecture, 0, 0, top, KERAS #stem "/", #stem KERNELS ending ".h5", .md5 = hash, \
+            "keras.applications (VGGs of the Visual Geometry Group, Oxford; CC BY 4.0)", __VA_ARGS__)
+#define LIANA__KNOWN_VGG(architecture, stem, top, no_top)         \
+    VGG(architecture, stem, "", true, "", top, .only_size = 224), \
+        VGG(architecture, stem, "/no_top", false, "_notop", no_top, .only_size = 0),
+#define LIANA__KNOWN_XCEPTION(architecture, stem, top, no_top)                                                      \
+    TWO_FILES("imagenet", #architecture, KERAS #stem "/", #stem KERNELS ".h5", #stem KERNELS "_notop.h5", md5, top, \
+              no_top, "keras.applications (Xception of Keras; MIT)")
 #define LIANA__KNOWN_INCEPTION(architecture, stem, top, no_top)                                                     \
     TWO_FILES("imagenet", #architecture, KERAS #stem "/", #stem KERNELS ".h5", #stem KERNELS "_notop.h5", md5, top, \
               no_top, "keras.applications (Inception networks of Google; Apache-2.0)")
@@ -67,6 +76,13 @@
     TWO_FILES("imagenet", "EfficientNet" #variant, "https://storage.googleapis.com/keras-applications/", \
               "efficientnet" #stem ".h5", "efficientnet" #stem "_notop.h5", md5, top, no_top,            \
               "keras.applications (EfficientNets of Google; Apache-2.0)")
+#define LIANA__KNOWN_EFFICIENTNET_V2(variant, stem, top, no_top)                                              \
+    TWO_FILES("imagenet", "EfficientNetV2" #variant, KERAS "efficientnet_v2/", "efficientnetv2-" #stem ".h5", \
+              "efficientnetv2-" #stem "_notop.h5", md5, top, no_top,                                          \
+              "keras.applications (EfficientNetV2 of Google; Apache-2.0)")
+#define LIANA__KNOWN_CONVNEXT(variant, stem, top, no_top)                                  \
+    TWO_FILES("imagenet", "ConvNeXt" #variant, KERAS "convnext/", "convnext_" #stem ".h5", \
+              "convnext_" #stem "_notop.h5", sha256, top, no_top, "keras.applications (ConvNeXt of Facebook; MIT)")
 #define LIANA__KNOWN_NOISY_STUDENT(variant, stem, top, no_top)                                                      \
     TWO_FILES("noisy-student", "EfficientNet" #variant,                                                             \
               "https://github.com/qubvel/efficientnet/releases/download/v0.0.1/",                                   \

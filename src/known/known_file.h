@@ -29,6 +29,7 @@ typedef struct liana__known_file {
     double alpha;             /* 0: the architecture has no width multiplier */
     bool is_minimalistic;     /* of a MobileNetV3 */
     int image_size;           /* the height and width for which they were made; 0: one file for all sizes */
+    int only_size;            /* the only height and width that its classifier can read; 0: it reads any */
     bool has_top;
     /* Of data: the data set to which the file belongs. */
     const char *data_set;

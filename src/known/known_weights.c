@@ -133,6 +133,18 @@ static bool has_architecture(const char *set, const char *architecture)
     return false;
 }
 
+static liana_status check_size(const liana__weights_wanted *wanted, const char *set, const liana__known_file *file,
+                               liana__error *error)
+{
+    const int size = file->only_size;
+    if (!size || (wanted->height == size && wanted->width == size)) return LIANA_OK;
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "with its own classifier (include_top: true) the weights '%s' of %s are for images of %d x %d, "
+                       "not %lld x %lld; set data.image_size: [%d, %d], or include_top: false, which takes any size",
+                       set, wanted->architecture, size, size, (long long)wanted->height, (long long)wanted->width, size,
+                       size);
+}
+
 liana_status liana__weights_choose(const liana__weights_wanted *wanted, liana__arena *arena,
                                    const liana__known_file **file, const char **note, liana__error *error)
 {
@@ -141,10 +153,10 @@ liana_status liana__weights_choose(const liana__weights_wanted *wanted, liana__a
     if (!has_architecture(set, wanted->architecture)) return fail_architecture(wanted, set, error);
     LIANA_TRY(check_wanted(wanted, set, error));
     *file = wanted->height == wanted->width ? find_size(wanted, set, wanted->height) : NULL;
-    if (*file) return LIANA_OK;
+    if (*file) return check_size(wanted, set, *file, error);
     *file = find_size(wanted, set, USUAL_SIZE);
     if (!*file) return fail_alpha(wanted, set, error);
-    if (!(*file)->image_size) return LIANA_OK;
+    if (!(*file)->image_size) return check_size(wanted, set, *file, error);
     *note =
         liana__arena_format(arena,
                             "there are no weights '%s' for images of %lld x %lld; those for %d x %d are used, as in "

@@ -37,8 +37,10 @@ static liana_status check_options(const liana__architecture *architecture, const
     }
     const int64_t *shape = options->input_shape.values;
     if (shape[0] < least || shape[1] < least) {
-        return liana_option_refuse(&check, "input_shape", "found images of %lld x %lld, expected at least %lld x %lld",
-                                   (long long)shape[0], (long long)shape[1], least, least);
+        return liana_option_refuse(&check, "input_shape",
+                                   "found images of %lld x %lld, expected at least %lld x %lld for %s; enlarge them "
+                                   "(data.image_size), or choose another model",
+                                   (long long)shape[0], (long long)shape[1], least, least, architecture->name);
     }
     return liana__check_activation(&check, "classifier_activation", options->classifier_activation);
 }

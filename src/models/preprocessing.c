@@ -1,6 +1,7 @@
 /* The modes of preprocessing and their numbers. */
 #include "models/preprocessing.h"
 
+#include "base/value_read.h"
 #include "ir/graph.h"
 #include "layers/model.h"
 
@@ -181,5 +182,7 @@ liana_status liana__preprocess_pixels(liana_scale scale, int64_t channels, size_
 
 liana_scale liana__scale_of(const liana_model *model, size_t input, const liana__architecture *architecture)
 {
-    return liana__scaling_layer(model, input) ? LIANA_SCALE_NONE : architecture->scale;
+    /* One that includes it has no layer for it where Keras leaves images as they are: grey ones of a ConvNeXt. */
+    const bool includes = liana__value_true_of(model->architecture_options, "include_preprocessing");
+    return includes || liana__scaling_layer(model, input) ? LIANA_SCALE_NONE : architecture->scale;
 }

@@ -177,7 +177,9 @@ static judgement judge(const liana__device_comparison *comparison)
 /* Prints its line, and its faults. */
 static bool check(const char *model, int size, int batch)
 {
-    const zoo_options options = {.model = model, .more = "", .size = size, .batch = batch};
+    const liana__architecture *architecture = liana__architecture_find(model, NULL);
+    const int least = architecture ? (int)architecture->minimum_size : 0;
+    const zoo_options options = {.model = model, .more = "", .size = size < least ? least : size, .batch = batch};
     static const char *const names[] = {"cpu", "pjrt:cpu"};
     zoo_run own;
     const time_t begin = time(NULL);
@@ -228,7 +230,8 @@ static int check_models(char **models)
     if (!liana__test_plugin_is_there()) return 77;
     liana__test_folder();
     make_images(size, 3 * batch);
-    printf("Images of %d x %d, shards of %d. Of the tensor that uses most of what rounding explains: the largest "
+    printf("Images of %d x %d (or the smallest of a model), shards of %d. Of the tensor that uses most of what "
+           "rounding explains: the largest "
            "difference, and what is explained. Then what is explained of the middle gradient, as a part of its largest "
            "number.\n\n%-15s %6s %9s %9s %9s %9s %7s  %s\n",
            size, size, batch, "model", "others", "gradients", "largest", "explained", "middle", "seconds", "tensor");

@@ -48,6 +48,8 @@ static void build_layers(liana_model *m)
     liana_layer product = liana_multiply(m, .inputs = {one, two});
     liana_concatenate(m, .inputs = {sum, product});
     liana_dropout(m, .rate = 0.25);
+    liana_layer_scale(m, .init_values = 0.5, .projection_dim = 12);
+    liana_stochastic_depth(m, .drop_path_rate = 0.25);
     liana_reshape(m, .target_shape = LIANA_INTS(3, 4));
     liana_flatten(m);
     liana_dense(m, .units = 5);
@@ -172,6 +174,12 @@ int main(int argc, char **argv)
     m = begin(context);
     liana_efficientnet_b0(m);
     save(context, m, argv[1], "efficientnet_b0");
+    m = begin(context);
+    liana_efficientnet_v2_b0(m);
+    save(context, m, argv[1], "efficientnet_v2_b0");
+    m = begin(context);
+    liana_convnext_tiny(m);
+    save(context, m, argv[1], "convnext_tiny");
     liana_context_destroy(context);
     return 0;
 }

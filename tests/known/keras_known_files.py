@@ -2,7 +2,7 @@
 
     keras_known_files.py ROWS.tsv
 
-A row: name, address, MD5 (or -). Every file of the listed architectures must be the same one. Nothing is fetched."""
+A row: name, address, hash (MD5, SHA-256 or -). Every file of the listed architectures must be the same one. Nothing is fetched."""
 import os
 import sys
 
@@ -18,6 +18,9 @@ WIDTHS = {"MobileNet": ["0.25", "0.5", "0.75", "1.0"], "MobileNetV2": ["0.35", "
           "MobileNetV3Small": ["0.75", "1.0"], "MobileNetV3Large": ["0.75", "1.0"]}
 OTHERS = ["ResNet50", "ResNet101", "ResNet152", "ResNet50V2", "ResNet101V2", "ResNet152V2", "DenseNet121", "DenseNet169",
           "DenseNet201", "InceptionV3", "InceptionResNetV2"] + ["EfficientNetB%d" % i for i in range(8)]
+OTHERS += ["EfficientNetV2" + size for size in ("B0", "B1", "B2", "B3", "S", "M", "L")]
+OTHERS += ["ConvNeXt" + size for size in ("Tiny", "Small", "Base", "Large", "XLarge")]
+OTHERS += ["VGG16", "VGG19", "Xception"]
 
 
 class Asked(Exception):
@@ -37,6 +40,8 @@ def ask(architecture, **options):
 
 
 file_utils.get_file = get_file
+# The networks are built before they ask; their first values are not needed.
+keras.initializers.VarianceScaling.__call__ = lambda self, shape, dtype=None: keras.ops.zeros(shape, dtype=dtype)
 rows = dict((row[0], row[1:]) for row in (line.rstrip("\n").split("\t") for line in open(sys.argv[1])))
 expected = {}
 for top in True, False:
@@ -57,4 +62,4 @@ unknown = [name for name in rows if name.startswith("imagenet/") and name not in
 for name in wrong:
     print(name, "found", rows.get(name), "expected", expected[name])
 print(len(expected), "files agree but for", len(wrong), "; Keras does not have", unknown)
-sys.exit(1 if wrong or unknown or len(expected) != 126 else 0)
+sys.exit(1 if wrong or unknown else 0)

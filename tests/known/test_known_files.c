@@ -22,9 +22,9 @@ static void test_rows_are_whole(void **state)
     (void)state;
     size_t count;
     const liana__known_file *files = liana__known_files(&count);
-    /* 32 of MobileNet, 44 of MobileNetV2, 12 of MobileNetV3, 12 of ResNets, 6 of DenseNets, 4 of Inception, 3 times 16
-     * of EfficientNets, 11 of data. */
-    assert_int_equal(count, 32 + 44 + 12 + 12 + 6 + 4 + 48 + 11);
+    /* 32 of MobileNet, 44 of MobileNetV2, 12 of MobileNetV3, 12 of ResNets, 6 of DenseNets, 4 of VGG, 2 of Xception,
+     * 4 of Inception, 3 times 16 of EfficientNets, 14 of EfficientNetV2, 10 of ConvNeXt, 11 of data. */
+    assert_int_equal(count, 32 + 44 + 12 + 12 + 6 + 4 + 2 + 4 + 48 + 14 + 10 + 11);
     for (size_t i = 0; i < count; i++) {
         const liana__known_file *file = &files[i];
         assert_begins(file->url, "https://");
@@ -69,7 +69,7 @@ static void test_every_architecture_has_weights(void **state)
             assert_null(note);
             assert_says(name, own->name);
             assert_int_equal(strstr(name, "/no_top") == NULL, top);
-            const bool is_efficient = strncmp(own->name, "EfficientNet", 12) == 0;
+            const bool is_efficient = strncmp(own->name, "EfficientNetB", 13) == 0;
             for (int k = 0; k < 2; k++) {
                 static const char *const others[] = {"noisy-student", "autoaugment"};
                 liana_status status = choose(others[k], own->name, 1, own->default_size, top, &name, &note, &error);
@@ -118,8 +118,15 @@ static void test_files_are_keras_files(void **state)
         {"imagenet", "ResNet101V2", 1, 224, true, KERAS "resnet/resnet101v2_weights_tf_dim_ordering_tf_kernels.h5"},
         {"imagenet", "DenseNet201", 1, 64, false,
          KERAS "densenet/densenet201_weights_tf_dim_ordering_tf_kernels_notop.h5"},
+        {"imagenet", "VGG16", 1, 224, true, KERAS "vgg16/vgg16_weights_tf_dim_ordering_tf_kernels.h5"},
+        {"imagenet", "VGG19", 1, 96, false, KERAS "vgg19/vgg19_weights_tf_dim_ordering_tf_kernels_notop.h5"},
+        {"imagenet", "Xception", 1, 180, true, KERAS "xception/xception_weights_tf_dim_ordering_tf_kernels.h5"},
+        {"imagenet", "Xception", 1, 299, false, KERAS "xception/xception_weights_tf_dim_ordering_tf_kernels_notop.h5"},
         {"ImageNet", "EfficientNetB3", 1, 300, true,
          "https://storage.googleapis.com/keras-applications/efficientnetb3.h5"},
+        {"imagenet", "EfficientNetV2B2", 1, 260, true, KERAS "efficientnet_v2/efficientnetv2-b2.h5"},
+        {"imagenet", "EfficientNetV2L", 1, 480, false, KERAS "efficientnet_v2/efficientnetv2-l_notop.h5"},
+        {"imagenet", "ConvNeXtXLarge", 1, 224, false, KERAS "convnext/convnext_xlarge_notop.h5"},
         {"noisy_student", "EfficientNetB7", 1, 600, false,
          "https://github.com/qubvel/efficientnet/releases/download/v0.0.1/efficientnet-b7_noisy-student_notop.h5"},
         {"autoaugment", "EfficientNetB0", 1, 224, true,
@@ -163,6 +170,9 @@ static void test_other_sizes_and_widths(void **state)
     wanted = (liana__weights_wanted){"imagenet", "ResNet50", 1, 1, false, 224, 224, 3, true, 5};
     assert_fails(liana__weights_choose(&wanted, &arena, &file, &note, &error), LIANA_INVALID_CONFIG, &error,
                  "1000 classes, not 5", "include_top: false");
+    /* Its classifier reads all pixels. */
+    assert_fails(choose("imagenet", "VGG16", 1, 96, true, &name, &note, &error), LIANA_INVALID_CONFIG, &error, "VGG16",
+                 "224 x 224, not 96 x 96", "data.image_size", "include_top: false");
     wanted = (liana__weights_wanted){"imagenet", "MobileNet", 1, 2, false, 224, 224, 3, false, 1000};
     assert_fails(liana__weights_choose(&wanted, &arena, &file, &note, &error), LIANA_INVALID_CONFIG, &error,
                  "depth_multiplier 1, not 2");
@@ -231,6 +241,12 @@ static void test_published_hashes(void **state)
     assert_int_equal(checked, 8);
 }
 
+static const char *hash_of(const liana__known_file *file)
+{
+    if (file->md5) return file->md5;
+    return file->sha256 ? file->sha256 : "-";
+}
+
 static void test_keras_asks_for_the_same_files(void **state)
 {
     (void)state;
@@ -240,7 +256,7 @@ static void test_keras_asks_for_the_same_files(void **state)
     const liana__known_file *files = liana__known_files(&count);
     for (size_t i = 0; i < count; i++) {
         if (files[i].kind != LIANA__KNOWN_WEIGHTS) continue;
-        liana__text_add(&text, "%s\t%s\t%s\n", files[i].name, files[i].url, files[i].md5 ? files[i].md5 : "-");
+        liana__text_add(&text, "%s\t%s\t%s\n", files[i].name, files[i].url, hash_of(&files[i]));
     }
     liana__test_folder();
     const char *rows = liana__test_write("rows.tsv", text.data, text.length);

@@ -238,6 +238,10 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_group_query_attention(model, .head_dim = 2, .num_query_heads = 4,
                                                         .num_key_value_heads = 2, .inputs = {rows, rows}),
                             "head_dim", "num_query_heads", "num_key_value_heads", NULL);
+    assert_builder_defaults(liana_layer_scale(model, .init_values = 0.5, .projection_dim = 4, .input = rows),
+                            "init_values", "projection_dim", NULL);
+    assert_builder_defaults(liana_stochastic_depth(model, .drop_path_rate = 0.5, .input = rows), "drop_path_rate",
+                            NULL);
     assert_builder_defaults(liana_attention(model, .inputs = {rows, rows}), NULL);
     assert_builder_defaults(liana_additive_attention(model, .inputs = {rows, rows}), NULL);
     assert_builder_defaults(liana_einsum_dense(model, .equation = "abc,cd->abd", .output_shape = LIANA_INTS(-1, 3),

@@ -22,13 +22,15 @@ import h5py
 import keras
 import numpy as np
 import tensorflow as tf
-from keras.src.applications import imagenet_utils, inception_resnet_v2
+from keras.src.applications import convnext, imagenet_utils, inception_resnet_v2
 from keras.src.legacy.saving import legacy_h5_format
 
 absl.logging.set_verbosity("error")
 
 MOBILE = [{"alpha": 0.25}, {"alpha": 1.3, "include_top": False, "pooling": "max"}]
 LOGITS = [{"classifier_activation": "linear"}, {"include_top": False}]
+OWN_SCALE = [{"include_preprocessing": False},
+             {"input_shape": [33, 64, 1], "include_top": False, "pooling": "max"}]
 MOBILE_V3 = [{"alpha": 0.75, "classifier_activation": "linear"}, {"minimalistic": True, "include_top": False, "pooling": "max"},
              {"include_preprocessing": False, "minimalistic": True, "alpha": 1.3, "dropout_rate": 0.5}]
 SIDES = ((32, 32), (75, 61))
@@ -49,6 +51,9 @@ ZOO = {
     "DenseNet121": (SIDES, LOGITS),
     "DenseNet169": (SIDES, []),
     "DenseNet201": (SIDES, []),
+    "VGG16": (((32, 32), (45, 67)), LOGITS),
+    "VGG19": (((32, 32), (45, 67)), []),
+    "Xception": (((71, 71), (97, 85)), LOGITS),
     "InceptionV3": (LARGER, LOGITS + [{"include_top": False, "pooling": "max"}]),
     "InceptionResNetV2": (LARGER, []),
     "EfficientNetB0": (SIDES, LOGITS),
@@ -59,12 +64,26 @@ ZOO = {
     "EfficientNetB5": (SIDES, []),
     "EfficientNetB6": (SIDES, []),
     "EfficientNetB7": (SIDES, []),
+    "EfficientNetV2B0": (SIDES, OWN_SCALE + LOGITS),
+    "EfficientNetV2B1": (SIDES, []),
+    "EfficientNetV2B2": (SIDES, []),
+    "EfficientNetV2B3": (SIDES, []),
+    "EfficientNetV2S": (SIDES, OWN_SCALE),
+    "EfficientNetV2M": (SIDES, []),
+    "EfficientNetV2L": (SIDES, []),
+    "ConvNeXtTiny": (SIDES, OWN_SCALE + LOGITS),
+    "ConvNeXtSmall": (SIDES, []),
+    "ConvNeXtBase": (SIDES, []),
+    "ConvNeXtLarge": (SIDES, []),
+    "ConvNeXtXLarge": (SIDES, []),
 }
 ONLY_LIANA = ()
 # How pixels enter without include_preprocessing: a mode of Keras's imagenet_utils.
-BARE = {"MobileNetV3Small": "tf", "MobileNetV3Large": "tf"}
+BARE = {"MobileNetV3Small": "tf", "MobileNetV3Large": "tf", "EfficientNetV2B0": "torch", "EfficientNetV2S": "tf",
+        "ConvNeXtTiny": "torch"}
 # Classes that Keras finds by their module in a .keras file, and nowhere else.
-OBJECTS = {"CustomScaleLayer": inception_resnet_v2.CustomScaleLayer}
+OBJECTS = {"CustomScaleLayer": inception_resnet_v2.CustomScaleLayer, "LayerScale": convnext.LayerScale,
+           "StochasticDepth": convnext.StochasticDepth}
 CLASSES, BATCH = 11, 4
 # How far Keras's single precision may be away from its double precision, and how often that is tried.
 CALM, MOST_DRAWS = 1e-3, 4
@@ -105,6 +124,8 @@ def own_weights(model):
 
 def draw_weight(layer, weight, rng):
     kind, shape = weight.name.split("/")[-1], tuple(weight.shape)
+    if type(layer).__name__ == "LayerScale":  # which Keras gives no name
+        return rng.uniform(0.1, 0.5, shape)
     if kind == "depthwise_kernel" or isinstance(layer, keras.layers.DepthwiseConv2D) and kind == "kernel":
         return rng.normal(0, np.sqrt(2 / np.prod(shape[:2])), shape)
     if kind.endswith("kernel"):
@@ -115,8 +136,7 @@ def draw_weight(layer, weight, rng):
     if kind == "moving_variance":
         return rng.uniform(0.5, 1.5, shape)
     if kind == "gamma":
-        is_scale = type(layer).__name__ == "LayerScale"
-        return rng.uniform(0.1, 0.5, shape) if is_scale else rng.uniform(0.5, 1.5, shape)
+        return rng.uniform(0.5, 1.5, shape)
     if kind == "beta":
         return rng.uniform(1.5, 2.5, shape)  # few of the numbers before a relu are near its edge
     assert kind in ("bias", "moving_mean"), weight.path

@@ -406,10 +406,17 @@ static void test_mobilenet_v2(void **state)
     check_in_test("MobileNetV2");
 }
 
+static void test_efficientnet_v2_b0(void **state)
+{
+    (void)state;
+    check_in_test("EfficientNetV2B0");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mobilenet_v2),
+        cmocka_unit_test(test_efficientnet_v2_b0),
     };
     if (argc > 1) return check_models(argv + 1);
     return cmocka_run_group_tests_name("keras_zoo", tests, NULL, NULL);

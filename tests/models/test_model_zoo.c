@@ -172,6 +172,20 @@ static void test_efficientnet_step(void **state)
     assert_step_agrees_with_reference(LIANA_SCALE_NONE);
 }
 
+static void test_mobilenet_v3_step(void **state)
+{
+    (void)state;
+    liana_mobilenet_v3_small(model, .input_shape = LIANA_INTS(33, 48, 3), .classes = CLASSES);
+    assert_step_agrees_with_reference(LIANA_SCALE_NONE);
+}
+
+static void test_inception_v3_step(void **state)
+{
+    (void)state;
+    liana_inception_v3(model, .input_shape = LIANA_INTS(75, 80, 3), .classes = CLASSES);
+    assert_step_agrees_with_reference(LIANA_SCALE_MINUS_ONE_ONE);
+}
+
 /* ---- preprocessing ---- */
 
 static liana_status preprocess(liana_scale scale, int64_t channels, const uint8_t *pixels, float **result)
@@ -565,6 +579,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_resnet_v2_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_densenet_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_efficientnet_step, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_mobilenet_v3_step, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_inception_v3_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_preprocessing_of_keras, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_preprocessing_refuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_run_keeps_the_scale_of_its_base, set_up, tear_down),

@@ -193,7 +193,7 @@ static void test_default_sizes(void **state)
         liana_shape shape = liana__model_input_shape(model);
         assert_int_equal(shape.dims[1], architecture->default_size);
         assert_int_equal(shape.dims[2], architecture->default_size);
-        assert_non_null(liana_model_layer(model, "predictions").model);
+        assert_non_null(liana_model_layer(model, architecture->top ? architecture->top : "predictions").model);
         start_again();
     }
     liana_efficientnet_b4(model);
@@ -334,6 +334,44 @@ static void test_names_and_order_of_efficientnets(void **state)
     assert_ok(liana_model_status(model), &context->error);
     assert_int_equal(liana__model_find_layer(model, "top_dropout"), -1);
     assert_int_equal(liana__model_find_layer(model, "block2b_drop"), -1);
+}
+
+static void test_names_and_order_of_vggs(void **state)
+{
+    (void)state;
+    liana_vgg16(model, .input_shape = LIANA_INTS(64, 97, 3), .classes = 7);
+    assert_string_equal(liana__model_name(model), "vgg16");
+    ASSERT_ORDER("input_1", "block1_conv1", "block1_conv2", "block1_pool", "block2_conv1");
+    ASSERT_ORDER("block4_pool", "block5_conv1", "block5_conv2", "block5_conv3", "block5_pool", "flatten", "fc1", "fc2",
+                 "predictions");
+    /* All pixels of the last block. */
+    assert_int_equal(liana_layer_shape(liana_model_layer(model, "flatten")).dims[1], 2 * 3 * 512);
+    start_again();
+    liana_vgg19(model, .input_shape = LIANA_INTS(32, 45, 3), .include_top = false, .pooling = LIANA_POOLING_MAX);
+    assert_string_equal(liana__model_name(model), "vgg19");
+    ASSERT_ORDER("block5_conv3", "block5_conv4", "block5_pool", "global_max_pooling2d");
+    assert_parameters(20024384, 20024384);
+}
+
+static void test_names_and_order_of_xception(void **state)
+{
+    (void)state;
+    liana_xception(model, .classes = 7);
+    assert_string_equal(liana__model_name(model), "xception");
+    assert_int_equal(liana__model_input_shape(model).dims[2], 299);
+    ASSERT_ORDER("block1_conv2_act", "block2_sepconv1", "block2_sepconv1_bn", "block2_sepconv2_act", "block2_sepconv2",
+                 "block2_sepconv2_bn", "conv2d", "block2_pool", "batch_normalization", "add", "block3_sepconv1_act");
+    ASSERT_ORDER("block14_sepconv2_act", "avg_pool", "predictions");
+    assert_int_equal(liana__model_find_layer(model, "add_12"), -1);
+    assert_compare(liana__model_find_layer(model, "add_11"), >=, 0);
+    start_again();
+    liana_xception(model, .input_shape = LIANA_INTS(71, 96, 3), .include_top = false);
+    const liana_shape output = liana__model_output_shape(model);
+    assert_int_equal(output.dims[1], 3);
+    assert_int_equal(output.dims[2], 3);
+    start_again();
+    liana_xception(model, .input_shape = LIANA_INTS(96, 70, 3));
+    assert_fails(liana_model_status(model), LIANA_INVALID_CONFIG, &context->error, "96 x 70", "71 x 71", "Xception");
 }
 
 static void test_names_and_order_of_mobilenet_v3(void **state)
@@ -497,6 +535,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_names_and_order_of_resnets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names_and_order_of_densenets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names_and_order_of_efficientnets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names_and_order_of_vggs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names_and_order_of_xception, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_every_weight_of_the_files_has_its_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_options_are_checked_at_the_callers_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_head_is_dropout_pooling_dense, set_up, tear_down),

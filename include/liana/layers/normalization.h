@@ -131,6 +131,18 @@ typedef struct liana_spectral_normalization_options {
     LIANA_ADD_("SpectralNormalization", liana_spectral_normalization_options, LIANA_SPECTRAL_NORMALIZATION_DEFAULTS, \
                __VA_ARGS__, )
 
+/* gamma x, with one gamma for each channel (the last axis) that begins at .init_values (Touvron et al. 2021). A small
+ * one lets a deep network begin almost without its residual branches. .projection_dim is the number of channels. Keras
+ * has this layer in keras.applications.convnext. */
+typedef struct liana_layer_scale_options {
+    LIANA_LAYER_OPTIONS;
+    double init_values LIANA_DEFAULT_();
+    int64_t projection_dim LIANA_DEFAULT_();
+} liana_layer_scale_options;
+#define LIANA_LAYER_SCALE_DEFAULTS .trainable = true, .training = true
+#define liana_layer_scale(...) \
+    LIANA_ADD_("LayerScale", liana_layer_scale_options, LIANA_LAYER_SCALE_DEFAULTS, __VA_ARGS__, )
+
 #ifdef __cplusplus
 }
 #endif

@@ -55,6 +55,16 @@ typedef struct liana_spatial_dropout_options {
 #define liana_spatial_dropout3d(...) \
     LIANA_ADD_("SpatialDropout3D", liana_spatial_dropout_options, LIANA_SPATIAL_DROPOUT_DEFAULTS, __VA_ARGS__, )
 
+/* Drops whole examples of a residual branch (Huang et al. 2016): sets a share `drop_path_rate` of the examples to zero,
+ * and multiplies the others by 1 / (1 - drop_path_rate). Keras has this layer in keras.applications.convnext. */
+typedef struct liana_stochastic_depth_options {
+    LIANA_LAYER_OPTIONS;
+    double drop_path_rate LIANA_DEFAULT_();
+} liana_stochastic_depth_options;
+#define LIANA_STOCHASTIC_DEPTH_DEFAULTS .trainable = true, .training = true
+#define liana_stochastic_depth(...) \
+    LIANA_ADD_("StochasticDepth", liana_stochastic_depth_options, LIANA_STOCHASTIC_DEPTH_DEFAULTS, __VA_ARGS__, )
+
 /* Multiplies each element by a normal number of mean 1 and deviation sqrt(rate / (1 - rate)). */
 typedef struct liana_gaussian_dropout_options {
     LIANA_LAYER_OPTIONS;

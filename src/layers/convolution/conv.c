@@ -35,15 +35,29 @@ static liana_status declare_weights(liana_layer_build *build, const convolution 
     return build->status;
 }
 
+/* A group for each channel is a depthwise convolution, whose kernels are faster: the filters of a group lie one after
+ * the other in both. */
+static liana_tensor convolve_images(liana_layer_call *call, const convolution *chosen)
+{
+    liana_tensor x = liana__as_images(call, call->inputs[0]), kernel = liana__as_kernel(call, call->weights[0]);
+    liana_shape shape = liana_tensor_shape(kernel);
+    if (chosen->groups == 1 || shape.rank != 4 || shape.dims[2] != 1) {
+        return liana_op_conv2d_at(call->here, x, kernel, liana__conv_options(&chosen->window, chosen->groups));
+    }
+    shape.dims[2] = chosen->groups;
+    shape.dims[3] = chosen->filters / chosen->groups;
+    kernel = liana_op_reshape_at(call->here, kernel, shape);
+    return liana_op_depthwise_conv2d_at(call->here, x, kernel, liana__conv_options(&chosen->window, 1));
+}
+
 static liana_tensor call_layer(liana_layer_call *call, const convolution *chosen)
 {
-    liana_tensor x = call->inputs[0], kernel = call->weights[0];
+    liana_tensor x = call->inputs[0];
     if (chosen->window.axes == 3) {
-        x = liana_op_conv3d_at(call->here, x, kernel, liana__conv_options_3d(&chosen->window, chosen->groups));
+        x = liana_op_conv3d_at(call->here, x, call->weights[0],
+                               liana__conv_options_3d(&chosen->window, chosen->groups));
     } else {
-        x = liana_op_conv2d_at(call->here, liana__as_images(call, x), liana__as_kernel(call, kernel),
-                               liana__conv_options(&chosen->window, chosen->groups));
-        x = liana__from_images(call, x, call->inputs[0]);
+        x = liana__from_images(call, convolve_images(call, chosen), x);
     }
     return liana__bias_and_activate(call, x, chosen->use_bias ? &call->weights[1] : NULL, chosen->activation);
 }

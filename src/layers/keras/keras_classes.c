@@ -52,6 +52,8 @@ const char *liana__keras_layer_module(const liana_layer_type *type)
         const liana_layer_type *type;
         const char *module;
     } others[] = {
+        {&liana__layer_layer_scale, "keras.src.applications.convnext"},
+        {&liana__layer_stochastic_depth, "keras.src.applications.convnext"},
         {&liana__layer_custom_scale_layer, "keras.src.applications.inception_resnet_v2"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {

@@ -48,6 +48,8 @@ static const liana_layer_type *const missing[] = {
     &liana__layer_group_normalization,
     &liana__layer_unit_normalization,
     &liana__layer_spectral_normalization,
+    &liana__layer_layer_scale,
+    &liana__layer_stochastic_depth,
     &liana__layer_custom_scale_layer,
 };
 

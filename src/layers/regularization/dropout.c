@@ -1,4 +1,5 @@
-/* Dropout, SpatialDropout and AlphaDropout: set elements to zero or SELU's least value while a model is trained. */
+/* Dropout, SpatialDropout, StochasticDepth and AlphaDropout: set elements to zero or SELU's least value while a model
+ * is trained. */
 #include "layers/regularization/draws.h"
 
 #include <liana/layers/regularization.h>
@@ -17,6 +18,11 @@ static const liana_option spatial_rows[] = {
     LIANA_OPTION_ROW(liana_spatial_dropout_options, rate, FLOAT, .required = true, .minimum = 0, .maximum = 0.999999,
                      .doc = "share of the channels that training sets to zero, below 1"),
     LIANA__SEED_ROW(liana_spatial_dropout_options),
+};
+
+static const liana_option depth_rows[] = {
+    LIANA_OPTION_ROW(liana_stochastic_depth_options, drop_path_rate, FLOAT, .required = true, .minimum = 0,
+                     .maximum = 0.999999, .doc = "share of the examples that training sets to zero, below 1"),
 };
 
 static liana_status check_options(liana_check *check)
@@ -92,6 +98,15 @@ static liana_tensor call_spatial(liana_layer_call *call)
     liana_shape shape = liana_tensor_shape(call->inputs[0]);
     for (int i = 1; i < shape.rank - 1; i++) shape.dims[i] = 1;
     return drop(call, chosen->rate, chosen->seed, shape);
+}
+
+/* One draw for each example. */
+static liana_tensor call_depth(liana_layer_call *call)
+{
+    const liana_stochastic_depth_options *chosen = call->options;
+    liana_shape shape = liana_tensor_shape(call->inputs[0]);
+    for (int i = 1; i < shape.rank; i++) shape.dims[i] = 1;
+    return drop(call, chosen->drop_path_rate, -1, shape);
 }
 
 /* With alpha the least value of SELU: a x + b for kept elements, a alpha + b for others, with the a and b that keep
@@ -196,3 +211,13 @@ SPATIAL_DROPOUT(spatial_dropout2d, "SpatialDropout2D", true, liana__build_images
                 "in training, sets whole channels of images to zero")
 SPATIAL_DROPOUT(spatial_dropout3d, "SpatialDropout3D", true, check_volume,
                 "in training, sets whole channels of volumes to zero")
+
+/* As in Keras it drops a mask. */
+const liana_layer_type liana__layer_stochastic_depth = {
+    LIANA_PART(LAYER, liana_layer_type, "StochasticDepth",
+               "in training, sets random examples of a residual branch to zero and scales up the others",
+               LIANA_PART_OPTIONS(liana_stochastic_depth_options, depth_rows)),
+    LIANA__INPUTS(1, 1),
+    .reads_training = true,
+    .call = call_depth,
+};

@@ -86,6 +86,11 @@ M["masking"]=seq((5,2),L.Masking(),L.GlobalAveragePooling1D()); M["masking2"]=se
 M["flatten_first"]=seq(img,L.Flatten(data_format="channels_first"))
 M["noise"]=seq((5,4),L.SpatialDropout1D(.3),L.GaussianDropout(.2,seed=3),L.GaussianNoise(.1),L.AlphaDropout(.1,noise_shape=(None,1,4)),L.Dropout(.2,seed=7))
 M["spatial"]=seq(img,L.SpatialDropout2D(.3),L.Reshape((3,3,8,4)),L.SpatialDropout3D(.4,seed=5))
+C=importlib.import_module(NAME+".src.applications.convnext")
+S=importlib.import_module(NAME+".src.applications.inception_resnet_v2")
+CLASSES={"LayerScale":C.LayerScale,"StochasticDepth":C.StochasticDepth,"CustomScaleLayer":S.CustomScaleLayer} # Keras reads them in no .h5 without
+M["residual"]=seq(img,C.LayerScale(.3,4),C.StochasticDepth(.2))
+M["scaled"]=fun(lambda a,b:S.CustomScaleLayer(.17)([a,b]),(4,3),(4,3)); M["scaled_bcast"]=fun(lambda a,b:S.CustomScaleLayer(-2)([a,b]),(4,3),(1,3))
 M["add_bcast"]=fun(lambda a,b:L.Add()([a,b]),(4,3),(1,3))
 M["regs"]=seq((7,),L.Dense(5,kernel_regularizer=keras.regularizers.L1L2(.1,.2),bias_regularizer="l2",activity_regularizer="l1",kernel_constraint=keras.constraints.MaxNorm(3,axis=0),bias_constraint="non_neg",kernel_initializer=keras.initializers.VarianceScaling(2.,"fan_out","untruncated_normal")))
 M["regs2"]=seq((7,),L.Dense(5,kernel_regularizer=keras.regularizers.OrthogonalRegularizer(.1),kernel_constraint=keras.constraints.MinMaxNorm(.1,2.)))
@@ -271,7 +276,7 @@ def check(name):
         with open(os.path.join(FOLDER, file), "rb") as opened:
             if file.endswith(".h5") and b"__ellipsis__" in opened.read():
                 continue  # Keras 3.15 does not read it in an HDF5 file of its own either
-        model = keras.models.load_model(os.path.join(FOLDER, file), compile=False)
+        model = keras.models.load_model(os.path.join(FOLDER, file), compile=False, custom_objects=CLASSES)
         arrays = [known[tensor.name] for tensor in model.inputs] if len(known) > 1 else list(known.values())
         found = predict(model, arrays).ravel()
         unit = tolerance(name)

@@ -6,8 +6,6 @@ MORE = TWO + [[(4, 3), (4, 1), (1, 3)], [(2,), (2,), (2,), (2,)], [MASKED, MASKE
 
 LAYERS = {
     "Add": {"inputs": MORE},
-    "CustomScaleLayer": {"inputs": [[(4,), (4,)], [(4, 3), (1, 3)], [(5, 4, 3), (5, 4, 1)], [MASKED, (4, 3)]],
-                         "arguments": {"scale": [0.17, 1.0, -2.5]}},
     "Subtract": {"inputs": TWO},
     "Multiply": {"inputs": MORE},
     "Average": {"inputs": MORE},

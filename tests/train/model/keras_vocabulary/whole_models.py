@@ -4,6 +4,7 @@ A row of MODELS is a function without arguments that gives the model and the spe
 of them dropout has the rate 0, so that training can be compared, too."""
 import keras
 from keras import layers, ops
+from keras.src.applications.convnext import ConvNeXt
 
 
 def input_of(spec, name=None):
@@ -483,6 +484,14 @@ def residuals_in_time():
     x = layers.TimeDistributed(inner)(given)
     x = layers.TimeDistributed(layers.Bidirectional(layers.GRU(2)))(x)
     return keras.Model(given, layers.LSTM(3)(x)), [frames]
+
+
+def convnext():
+    """keras.applications.convnext with few blocks and channels: models within the model, and its own two layers."""
+    image = {"shape": (33, 40, 3)}
+    model = ConvNeXt(depths=[1, 1, 1, 1], projection_dims=[4, 6, 8, 12], layer_scale_init_value=0.5,
+                     include_preprocessing=False, weights=None, input_shape=image["shape"], classes=3, name="convnext_few")
+    return model, [image]
 
 
 MODELS = {name: function for name, function in list(globals().items())

@@ -2,25 +2,25 @@
 # liana and its peers on the same machine, turn by turn: `make bench`. Nothing else should run.
 #
 #   bench/bench.sh [BUILD]     what is measured is BUILD/liana and BUILD/bench_step (default: build)
-#   ROUNDS=1                   turns that each program takes; the median counts (inference and training from files take
-#                              every other one)
+#   ROUNDS=1                   turns that each program takes; the median of the turns counts, of ratios too (training
+#                              from files takes every other turn)
 #   PEERS="..."                of: pytorch1 (Debian's 1.13), pytorch2, jax, tensorflow; default: all; none: liana alone
 #   SETTINGS=likely            of each peer those that may be its best; all: every one, which takes several times as long
 #   LIMIT=600                  seconds that one measurement of a peer may take, compilation included
 #   STEPS=2 SECONDS_EACH=1.5   a measurement lasts at least so many steps and seconds (of inference, half)
 #   THREADS=                   threads of all (default: the cores of this process)
-#   WORKLOADS="..."            patterns of: train-NET infer32-NET infer1-NET (NET: MobileNetV2, ResNet50,
-#                              EfficientNetB0, DenseNet121), flowers-step flowers-jpeg flowers-cached mnist-step
-#                              mnist-converged mnist-files mlp-step start-mnist start-flowers start-mnist-fast,
-#                              layers-LAYER avx2-LAYER (LAYER: lstm, gru, transformer, conv1d, conv3d, decoder,
-#                              layer_norm_mlp); default: all but flowers-cached
+#   WORKLOADS="..."            patterns of: train-NET infer32-NET infer1-NET (NET: MobileNetV2, ResNet50, ResNet50V2,
+#                              EfficientNetB0, DenseNet121, Xception, InceptionV3, InceptionResNetV2, VGG16),
+#                              flowers-step flowers-jpeg flowers-cached mnist-step mnist-converged mnist-files mlp-step
+#                              start-mnist start-flowers start-mnist-fast, layers-LAYER avx2-LAYER (LAYER: lstm, gru,
+#                              transformer, conv1d, conv3d, decoder, layer_norm_mlp); default: all but flowers-cached
 #   PYTHON=/usr/bin/python3    the Python that has PyTorch 1.13
 #   LIANA_PEERS=~/.cache/liana-peers    where scripts/install-peers.sh put today's peers
 #   LIANA_TEST_DATA=           where flowers192/ and mnist/ are (default: ../shared/data beside the source tree)
 #   DOCS=yes                   also writes the table into docs/performance.md and the picture into docs/images
 #
-# On two cores a round of everything takes about 40 minutes, and half an hour more the first time, when PyTorch 2 and
-# JAX compile what later runs find in LIANA_PEERS/cache. WORKLOADS='mnist* mlp*' PEERS=pytorch2 takes two minutes.
+# On two cores a round of everything takes about two hours, and one to two more the first time, when PyTorch 2 and JAX
+# compile what later runs find in LIANA_PEERS/cache. WORKLOADS='mnist* mlp*' PEERS=pytorch2 takes two minutes.
 #
 # train, infer and -step work on one batch that is always there: at 192 x 192 with 104 classes, batch 32 in shards of
 # 16, with Adam. layers and avx2 are such steps of networks that have one family of layers each, in float32 alone; for
@@ -47,7 +47,7 @@ out=$build/bench
 export LIANA_THREADS="$threads"
 
 layers="lstm gru transformer conv1d conv3d decoder layer_norm_mlp"
-nets="MobileNetV2 ResNet50 EfficientNetB0 DenseNet121"
+nets="MobileNetV2 ResNet50 ResNet50V2 EfficientNetB0 DenseNet121 Xception InceptionV3 InceptionResNetV2 VGG16"
 known=
 for mode in train infer32 infer1; do
     for net in $nets; do known="$known $mode-$net"; done
@@ -174,7 +174,7 @@ run_workload() {
     workload=$1
     net=${1#*-}
     case $1 in
-    infer* | *-jpeg | *-cached | *-files) [ "$((round % 2))" -eq 1 ] || return 0 ;;
+    *-jpeg | *-cached | *-files) [ "$((round % 2))" -eq 1 ] || return 0 ;;
     esac
     case $1 in
     layers-*)

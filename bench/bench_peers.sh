@@ -49,7 +49,7 @@ find_peers() {
     done
 }
 
-# likely NAME VARIANT: whether this setting may be the best one of the workload. SETTINGS=all measures the others too, which
+# likely NAME VARIANT: whether this setting may be the best one of the workload in its precision. SETTINGS=all measures the others too, which
 # takes several times as long; after a change of machine or version that shows whether this list still holds.
 likely() {
     [ "$settings" != all ] || return 0
@@ -58,18 +58,17 @@ likely() {
         case "$2" in *bf16*) return 1 ;; *) return 0 ;; esac
     fi
     case "$1 $2 $workload" in
-    # Debian's PyTorch has bf16 for channels_last only, and is as fast with it in both layouts of fp32 or faster.
+    # Debian's PyTorch has bf16 for channels_last only.
     "pytorch1 "*bf16*contiguous*" train-"* | "pytorch1 "*bf16*contiguous*" infer"*) return 1 ;;
-    "pytorch1 tuned fp32 channels_last train-"* | "pytorch1 fp32 contiguous train-"*) return 1 ;;
-    "pytorch1 fp32 contiguous infer32-"*) return 1 ;;
-    # Today's oneDNN multiplies in bf16 wherever it can.
-    "pytorch2 fp32 "*" train-"* | "pytorch2 fp32 "*" infer32-"* | "pytorch2 fp32 eager infer1-"*) return 1 ;;
-    "pytorch2 bf16 eager infer"*) return 1 ;;
-    "tensorflow fp32 "*" train-"* | "tensorflow fp32 "*" infer"* | "tensorflow bf16 graph infer"*) return 1 ;;
+    # Today's is as fast with channels_last, or faster.
+    "pytorch2 "*" eager contiguous "* | "pytorch2 "*" compile contiguous "*) return 1 ;;
+    # Inference with weights that are constants, batch normalisation folded in.
+    "pytorch2 "*" eager infer"* | "tensorflow "*" graph infer"*) return 1 ;;
     # XLA calls no oneDNN.
     "tensorflow "*" jit train-"* | "tensorflow "*" jit infer"* | "tensorflow "*" jit flowers"*) return 1 ;;
     # Loops that are unrolled are slower, and take minutes to compile.
     "jax fp32 unrolled "* | "tensorflow "*" unrolled "*) return 1 ;;
+    # XLA converts bf16 to f32 and back around what it computes.
     "jax bf16"*" train-"* | "jax bf16"*" infer"* | "jax bf16"*" flowers"*) return 1 ;;
     esac
 }
@@ -128,12 +127,17 @@ old_pytorch() {
         --seconds "$least"
 }
 
-# new_pytorch MODEL OPTIONS...: eager and through torch.compile; the warm-up compiles.
+# new_pytorch MODEL OPTIONS...: eager and through torch.compile, in both layouts; the warm-up compiles.
 new_pytorch() {
     for precision in fp32 bf16; do
-        peer pytorch2 "$precision eager" "$@" --precision "$precision" --steps "$count" --warmup 1 --seconds "$least"
-        peer pytorch2 "$precision compile" "$@" --precision "$precision" --compile --steps "$count" --warmup 2 \
-            --seconds "$least"
+        for layout in channels_last contiguous; do
+            suffix=
+            [ "$layout" = channels_last ] || suffix=" contiguous"
+            peer pytorch2 "$precision eager$suffix" "$@" --precision "$precision" --layout "$layout" \
+                --steps "$count" --warmup 1 --seconds "$least"
+            peer pytorch2 "$precision compile$suffix" "$@" --precision "$precision" --layout "$layout" --compile \
+                --steps "$count" --warmup 2 --seconds "$least"
+        done
     done
 }
 
@@ -144,7 +148,7 @@ jax() {
         [ "$precision" = float32 ] || short=bf16
         peer jax "$short" "$@" --precision "$precision" --steps "$count" --warmup 1 --seconds "$least"
         case $1 in
-        MobileNetV2 | EfficientNetB0 | flowers)
+        MobileNetV2 | EfficientNetB0 | Xception | flowers)
             peer jax "$short taps" "$@" --precision "$precision" --depthwise taps --steps "$count" --warmup 1 \
                 --seconds "$least"
             ;;

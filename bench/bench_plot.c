@@ -48,49 +48,76 @@ static const struct {
     [OWN_BFLOAT16] = {"liana mixed_bfloat16", {0.12, 0.33, 0.62}},
 };
 
-static const bench_series *own_series(const bench_row *row, const char *variant)
+/* The bars that are compared with each other: liana and its peers on one workload, in one precision. */
+typedef struct bar_group {
+    const bench_row *row;
+    bench_precision precision;
+} bar_group;
+
+static const bench_series *own_series(bar_group group, bench_bar bar)
 {
-    for (size_t i = 0; i < row->count; i++) {
-        const bench_series *series = &row->series[i];
+    const bool fits = (bar == OWN_FLOAT32) == (group.precision == BENCH_FLOAT32);
+    const char *variant = bar == OWN_FLOAT32 ? "float32" : "mixed_bfloat16";
+    for (size_t i = 0; fits && i < group.row->count; i++) {
+        const bench_series *series = &group.row->series[i];
         if (bench_is_liana(series) && series->count > 0 && strcmp(series->variant, variant) == 0) return series;
     }
     return NULL;
 }
 
-static const bench_series *series_of(const bench_row *row, bench_bar bar)
+static const bench_series *series_of(bar_group group, bench_bar bar)
 {
+    const bench_series *const *best = group.row->best[group.precision].of;
     switch (bar) {
-    case OLD_PYTORCH: return row->best[row->best[BENCH_PYTORCH_1_TUNED] ? BENCH_PYTORCH_1_TUNED : BENCH_PYTORCH_1];
-    case PYTORCH: return row->best[BENCH_PYTORCH_2];
-    case JAX: return row->best[BENCH_JAX];
-    case TENSORFLOW: return row->best[BENCH_TENSORFLOW];
-    case OWN_FLOAT32: return own_series(row, "float32");
-    case OWN_BFLOAT16: return own_series(row, "mixed_bfloat16");
+    case OLD_PYTORCH: return best[best[BENCH_PYTORCH_1_TUNED] ? BENCH_PYTORCH_1_TUNED : BENCH_PYTORCH_1];
+    case PYTORCH: return best[BENCH_PYTORCH_2];
+    case JAX: return best[BENCH_JAX];
+    case TENSORFLOW: return best[BENCH_TENSORFLOW];
+    case OWN_FLOAT32:
+    case OWN_BFLOAT16: return own_series(group, bar);
     default: return NULL;
     }
 }
 
-static int bars_of(const bench_row *row)
+static int bars_of(bar_group group)
 {
     int count = 0;
-    for (int bar = 0; bar < NUM_BARS; bar++) count += series_of(row, (bench_bar)bar) != NULL;
+    for (int bar = 0; bar < NUM_BARS; bar++) count += series_of(group, (bench_bar)bar) != NULL;
     return count;
 }
 
-/* The unit of all bars of a row: the best of today's peers, where there is none the older one, and liana itself where
+/* The unit of all bars of a group: its best peer; where it has none that of the other precision, and liana itself where
  * there is no peer at all. */
-static const bench_series *unit_of(const bench_row *row)
+static const bench_series *unit_of(bar_group group)
 {
-    if (row->today) return row->today;
-    if (series_of(row, OLD_PYTORCH)) return series_of(row, OLD_PYTORCH);
-    const bench_series *own = series_of(row, OWN_FLOAT32);
-    return own ? own : series_of(row, OWN_BFLOAT16);
+    const bench_series *rival = group.row->best[group.precision].rival;
+    if (!rival) rival = group.row->best[BENCH_ANY_PRECISION].rival;
+    if (rival) return rival;
+    const bench_series *own = own_series(group, OWN_FLOAT32);
+    return own ? own : own_series(group, OWN_BFLOAT16);
+}
+
+/* Two for each row. */
+static size_t count_groups(const bench_panel *panel)
+{
+    return panel->count * BENCH_ANY_PRECISION;
+}
+
+static bar_group group_at(const bench_panel *panel, size_t index)
+{
+    return (bar_group){&panel->rows[index / BENCH_ANY_PRECISION], (bench_precision)(index % BENCH_ANY_PRECISION)};
+}
+
+static double height_of_group(bar_group group)
+{
+    const int count = bars_of(group);
+    return count > 0 ? count * PITCH + GROUP : 0;
 }
 
 static double height_of(const bench_panel *panel)
 {
     double height = TITLE + BELOW;
-    for (size_t i = 0; i < panel->count; i++) height += bars_of(&panel->rows[i]) * PITCH + GROUP;
+    for (size_t i = 0; i < count_groups(panel); i++) height += height_of_group(group_at(panel, i));
     return height;
 }
 
@@ -103,19 +130,19 @@ typedef struct panel_place {
     double most; /* the largest ratio that the axis shows */
 } panel_place;
 
-static double length_of(const panel_place *place, const bench_row *row, const bench_series *series)
+static double length_of(const panel_place *place, bar_group group, const bench_series *series)
 {
-    return place->one * series->median / unit_of(row)->median;
+    return place->one * series->median / unit_of(group)->median;
 }
 
 static void choose_axis(panel_place *place)
 {
     place->most = 1;
-    for (size_t i = 0; i < place->panel->count; i++) {
-        const bench_row *row = &place->panel->rows[i];
+    for (size_t i = 0; i < count_groups(place->panel); i++) {
+        const bar_group group = group_at(place->panel, i);
         for (int bar = 0; bar < NUM_BARS; bar++) {
-            const bench_series *series = series_of(row, (bench_bar)bar);
-            if (series) place->most = fmax(place->most, series->median / unit_of(row)->median);
+            const bench_series *series = series_of(group, (bench_bar)bar);
+            if (series) place->most = fmax(place->most, series->median / unit_of(group)->median);
         }
     }
     place->one = BARS / place->most;
@@ -177,12 +204,12 @@ static void print_ratio(bench_unit unit, double ratio, char *text, size_t size)
     snprintf(text, size, "%.*f\xc3\x97%s", shown >= 9.95 ? 0 : shown >= 1.995 ? 1 : 2, shown, word);
 }
 
-/* The bar with its number, and for liana's how many times better than the best peer it is. */
-static void draw_bar(const panel_place *place, const bench_row *row, bench_bar bar, double y)
+/* The bar with its number, and for liana's how many times better than the best peer of the same precision it is. */
+static void draw_bar(const panel_place *place, bar_group group, bench_bar bar, double y)
 {
     cairo_t *cairo = place->canvas->cairo;
-    const bench_series *series = series_of(row, bar);
-    double x = place->x + LABEL, length = fmax(1, length_of(place, row, series));
+    const bench_series *series = series_of(group, bar);
+    double x = place->x + LABEL, length = fmax(1, length_of(place, group, series));
     cairo_rectangle(cairo, x, y, length, BAR);
     liana__canvas_ink(place->canvas, bars[bar].ink);
     cairo_fill(cairo);
@@ -190,12 +217,28 @@ static void draw_bar(const panel_place *place, const bench_row *row, bench_bar b
     char text[64];
     print_value(place, series, text, sizeof text);
     double end = draw_text(place, x + length + 7, y + BAR - 4, &value, text);
-    bool compared = bar >= OWN_FLOAT32 && !bench_is_liana(unit_of(row));
-    double ratio = compared ? bench_ratio(place->panel->unit, series, unit_of(row)) : NAN;
+    const bench_series *peer = bar >= OWN_FLOAT32 ? group.row->best[group.precision].rival : NULL;
+    double ratio = bench_ratio(place->panel->unit, series, peer);
     if (!isfinite(ratio)) return;
     const liana__label bold = {.size = 11.5, .bold = true, .ink = ratio >= 1 ? liana__ink_good : liana__ink_bad};
     print_ratio(place->panel->unit, ratio, text, sizeof text);
     draw_text(place, end + 8, y + BAR - 4, &bold, text);
+}
+
+static void draw_group(const panel_place *place, bar_group group, double y)
+{
+    const int count = bars_of(group);
+    if (count == 0) return;
+    const double middle = y + (count * PITCH - (PITCH - BAR)) / 2.0;
+    const liana__label label = {.size = 12, .align = 1, .max_width = LABEL - 10, .ink = liana__ink_text};
+    char text[128];
+    snprintf(text, sizeof text, "%s%s", group.row->label, group.precision == BENCH_BFLOAT16 ? ", bf16" : "");
+    liana__canvas_text(place->canvas, place->x + LABEL - 10, middle + 4, &label, text);
+    for (int bar = 0; bar < NUM_BARS; bar++) {
+        if (!series_of(group, (bench_bar)bar)) continue;
+        draw_bar(place, group, (bench_bar)bar, y);
+        y += PITCH;
+    }
 }
 
 static void draw_panel(panel_place *place)
@@ -209,18 +252,21 @@ static void draw_panel(panel_place *place)
                        panel->unit == BENCH_IMAGES_PER_SECOND ? "longer is better" : "shorter is better");
     draw_axis(place, place->y + height_of(panel) - BELOW - GROUP + 4);
     double y = place->y + TITLE;
-    for (size_t i = 0; i < panel->count; i++) {
-        const bench_row *row = &panel->rows[i];
-        double middle = y + (bars_of(row) * PITCH - (PITCH - BAR)) / 2.0;
-        const liana__label label = {.size = 12, .align = 1, .max_width = LABEL - 10, .ink = liana__ink_text};
-        liana__canvas_text(place->canvas, place->x + LABEL - 10, middle + 4, &label, row->label);
-        for (int bar = 0; bar < NUM_BARS; bar++) {
-            if (!series_of(row, (bench_bar)bar)) continue;
-            draw_bar(place, row, (bench_bar)bar, y);
-            y += PITCH;
-        }
-        y += GROUP;
+    for (size_t i = 0; i < count_groups(panel); i++) {
+        const bar_group group = group_at(panel, i);
+        draw_group(place, group, y);
+        y += height_of_group(group);
     }
+}
+
+static bool is_used(const bench_records *records, bench_bar bar)
+{
+    for (size_t i = 0; i < records->count; i++) {
+        for (size_t k = 0; k < count_groups(&records->panels[i]); k++) {
+            if (series_of(group_at(&records->panels[i], k), bar)) return true;
+        }
+    }
+    return false;
 }
 
 static void draw_header(liana__canvas *canvas, const bench_records *records, double width)
@@ -230,20 +276,14 @@ static void draw_header(liana__canvas *canvas, const bench_records *records, dou
     liana__canvas_text(canvas, MARGIN, MARGIN + 14, &title, "liana and its peers on one machine");
     double x = MARGIN;
     for (int bar = 0; bar < NUM_BARS; bar++) {
-        bool used = false;
-        for (size_t i = 0; i < records->count && !used; i++) {
-            for (size_t k = 0; k < records->panels[i].count; k++) {
-                if (series_of(&records->panels[i].rows[k], (bench_bar)bar)) used = true;
-            }
-        }
-        if (!used) continue;
+        if (!is_used(records, (bench_bar)bar)) continue;
         cairo_rectangle(canvas->cairo, x, MARGIN + 28, 12, 12);
         liana__canvas_ink(canvas, bars[bar].ink);
         cairo_fill(canvas->cairo);
         x += 18 + liana__canvas_text(canvas, x + 18, MARGIN + 38, &label, bars[bar].name) + 22;
     }
     const liana__label quiet = {.size = 12, .align = 1, .max_width = width - x, .ink = liana__ink_quiet};
-    liana__canvas_text(canvas, width - MARGIN, MARGIN + 38, &quiet, "1\xc3\x97: the best of today's peers");
+    liana__canvas_text(canvas, width - MARGIN, MARGIN + 38, &quiet, "1\xc3\x97: the best peer in the same precision");
 }
 
 /* Panels go below each other, and into a second column when half of them are placed. */

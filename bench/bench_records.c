@@ -130,6 +130,14 @@ static bench_row *find_row(bench_records *records, bench_panel *panel, const cha
     return row;
 }
 
+/* "bf16 compile", "tuned bf16 channels_last", "mixed_bfloat16" */
+static bench_precision precision_of(const char *variant)
+{
+    const char *setting = liana__starts_with(variant, "tuned ") ? variant + strlen("tuned ") : variant;
+    const bool low = liana__starts_with(setting, "bf16") || strcmp(setting, "mixed_bfloat16") == 0;
+    return low ? BENCH_BFLOAT16 : BENCH_FLOAT32;
+}
+
 static bench_series *find_series(bench_records *records, bench_row *row, const char *program, const char *variant)
 {
     for (size_t i = 0; i < row->count; i++) {
@@ -139,17 +147,9 @@ static bench_series *find_series(bench_records *records, bench_row *row, const c
     if (!liana__grow(&row->series, row->count, &row->capacity, sizeof *row->series)) return NULL;
     bench_series *series = &row->series[row->count++];
     *series = (bench_series){.program = liana__arena_string(&records->arena, program),
-                             .variant = liana__arena_string(&records->arena, variant)};
+                             .variant = liana__arena_string(&records->arena, variant),
+                             .precision = precision_of(variant)};
     return series;
-}
-
-static bool add_value(bench_series *series, double value)
-{
-    double *values = realloc(series->values, (series->count + 1) * sizeof *values);
-    if (!values) return false;
-    values[series->count++] = value;
-    series->values = values;
-    return true;
 }
 
 static liana_status add_record(bench_records *records, const liana__value *record, size_t kind, liana__error *error)
@@ -168,16 +168,21 @@ static liana_status add_record(bench_records *records, const liana__value *recor
     bench_series *series = row ? find_series(records, row, program, variant) : NULL;
     const char *version = string_of(record, "version");
     if (series && version) series->version = liana__arena_string(&records->arena, version);
+    if (!series) return liana__fail_memory(error, "the records");
     double value = failure ? NAN : value_of(record, workload, kinds[kind].unit);
-    bool added = series && (failure || !isfinite(value) || add_value(series, value));
-    if (series && (failure || !isfinite(value))) {
+    if (!isfinite(value)) {
         series->error = liana__arena_string(&records->arena, failure ? failure : "its report has no such number");
+    } else if (series->count == BENCH_MOST_ROUNDS) {
+        return liana__fail(error, LIANA_INVALID_DATA, "%s, %s %s has more than %d rounds, expected no more", workload,
+                           program, variant, BENCH_MOST_ROUNDS);
+    } else {
+        series->rounds[series->count] = (int64_t)number_of(record, "round");
+        series->values[series->count++] = value;
     }
-    return added && !records->arena.failed ? LIANA_OK : liana__fail_memory(error, "the records");
+    return records->arena.failed ? liana__fail_memory(error, "the records") : LIANA_OK;
 }
 
-/* --- The meaning of values
- * ----------------------------------------------------------------------------------------- */
+/* --- The meaning of values --------------------------------------------------------------------------------------- */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -185,28 +190,54 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Sorts the values. */
+static bench_ratios spread_of(double *values, size_t count)
+{
+    if (count == 0) return (bench_ratios){NAN, NAN, NAN, 0};
+    qsort(values, count, sizeof *values, compare_doubles);
+    return (bench_ratios){(values[(count - 1) / 2] + values[count / 2]) / 2, values[0], values[count - 1], count};
+}
+
 static void summarise(bench_series *series)
 {
-    series->median = series->low = series->high = NAN;
-    if (series->count == 0) return;
-    qsort(series->values, series->count, sizeof *series->values, compare_doubles);
-    series->low = series->values[0];
-    series->high = series->values[series->count - 1];
-    series->median = (series->values[(series->count - 1) / 2] + series->values[series->count / 2]) / 2;
+    double sorted[BENCH_MOST_ROUNDS];
+    memcpy(sorted, series->values, series->count * sizeof *sorted);
+    const bench_ratios spread = spread_of(sorted, series->count);
+    series->median = spread.median;
+    series->low = spread.low;
+    series->high = spread.high;
 }
 
 /* The best of a peer's series; one that was measured in more rounds goes before. */
-static const bench_series *best_of(const bench_row *row, bench_unit unit, bench_peer peer)
+static const bench_series *best_of(const bench_row *row, bench_unit unit, bench_peer peer, bench_precision precision)
 {
     const bench_series *best = NULL;
     for (size_t i = 0; i < row->count; i++) {
         const bench_series *series = &row->series[i];
         if (series->count == 0 || !bench_is_of(series, peer)) continue;
+        if (precision != BENCH_ANY_PRECISION && series->precision != precision) continue;
         bool better = !best || series->count > best->count ||
                       (series->count == best->count && bench_ratio(unit, series, best) > 1);
         if (better) best = series;
     }
     return best;
+}
+
+static const bench_series *better_of(bench_unit unit, const bench_series *a, const bench_series *b)
+{
+    return !a || (b && bench_ratio(unit, b, a) > 1) ? b : a;
+}
+
+static void choose_best(bench_row *row, bench_unit unit, bench_precision precision)
+{
+    bench_best *best = &row->best[precision];
+    const bench_series *older = NULL;
+    for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
+        const bench_series *series = best->of[peer] = best_of(row, unit, (bench_peer)peer, precision);
+        const bench_series **among = peer >= BENCH_PYTORCH_2 ? &best->today : &older;
+        *among = better_of(unit, *among, series);
+    }
+    best->rival = best->today ? best->today : older;
 }
 
 static void summarise_row(bench_records *records, bench_row *row, bench_unit unit)
@@ -215,10 +246,8 @@ static void summarise_row(bench_records *records, bench_row *row, bench_unit uni
         summarise(&row->series[i]);
         if (row->series[i].count > records->rounds) records->rounds = row->series[i].count;
     }
-    for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
-        row->best[peer] = best_of(row, unit, (bench_peer)peer);
-        bool today = peer >= BENCH_PYTORCH_2 && row->best[peer];
-        if (today && (!row->today || bench_ratio(unit, row->best[peer], row->today) > 1)) row->today = row->best[peer];
+    for (int precision = 0; precision < BENCH_NUM_PRECISIONS; precision++) {
+        choose_best(row, unit, (bench_precision)precision);
     }
 }
 
@@ -258,10 +287,7 @@ void bench_records_free(bench_records *records)
 {
     for (size_t i = 0; i < records->count; i++) {
         bench_panel *panel = &records->panels[i];
-        for (size_t k = 0; k < panel->count; k++) {
-            for (size_t s = 0; s < panel->rows[k].count; s++) free(panel->rows[k].series[s].values);
-            free(panel->rows[k].series);
-        }
+        for (size_t k = 0; k < panel->count; k++) free(panel->rows[k].series);
         free(panel->rows);
     }
     liana__arena_free(&records->arena);
@@ -295,10 +321,31 @@ bool bench_is_liana(const bench_series *series)
     return strcmp(series->program, "liana") == 0;
 }
 
+static double better_by(bench_unit unit, double own, double other)
+{
+    return unit == BENCH_IMAGES_PER_SECOND ? own / other : other / own;
+}
+
+bench_ratios bench_compare(bench_unit unit, const bench_series *own, const bench_series *other)
+{
+    if (!own || !other || own->count == 0 || other->count == 0) return spread_of(NULL, 0);
+    double ratios[BENCH_MOST_ROUNDS];
+    size_t count = 0;
+    for (size_t i = 0; i < own->count; i++) {
+        for (size_t k = 0; k < other->count; k++) {
+            if (own->rounds[i] != other->rounds[k]) continue;
+            ratios[count++] = better_by(unit, own->values[i], other->values[k]);
+            break;
+        }
+    }
+    if (count > 0) return spread_of(ratios, count);
+    const double ratio = better_by(unit, own->median, other->median);
+    return (bench_ratios){ratio, ratio, ratio, 0};
+}
+
 double bench_ratio(bench_unit unit, const bench_series *own, const bench_series *other)
 {
-    if (!own || !other || own->count == 0 || other->count == 0) return NAN;
-    return unit == BENCH_IMAGES_PER_SECOND ? own->median / other->median : other->median / own->median;
+    return bench_compare(unit, own, other).median;
 }
 
 void bench_print_number(double number, char *text, size_t size)

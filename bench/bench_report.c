@@ -1,8 +1,8 @@
 /* Tables and pictures of what bench_run recorded. For bench.sh.
  *
  *   bench_report best RECORDS WORKLOAD PROGRAM
- *       Prints the peer's variants that are worth further rounds, one a line: the best one (of PyTorch 1.13 as
- *       installed, and tuned), and those nearly as fast.
+ *       Prints the peer's variants that are worth further rounds, one a line: the best one of each precision (of
+ *       PyTorch 1.13 as installed, and tuned), and those nearly as fast.
  *   bench_report write RECORDS FOLDER CAPTION
  *       Writes FOLDER/table.txt (also to standard output), table.json, plot.png and plot.svg. */
 #include "base/file.h"
@@ -17,16 +17,15 @@
 /* One round does not say which of two is the faster if they are closer than this. */
 static const double near = 0.85;
 
-static void print_best_of(const bench_panel *panel, const bench_row *row, const char *program)
+static bool is_near_best(const bench_panel *panel, const bench_row *row, const bench_series *series,
+                         const char *program)
 {
     for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
         if (strcmp(bench_peer_program((bench_peer)peer), program) != 0) continue;
-        for (size_t i = 0; i < row->count; i++) {
-            const bench_series *series = &row->series[i];
-            bool good = bench_ratio(panel->unit, series, row->best[peer]) >= near;
-            if (good && bench_is_of(series, (bench_peer)peer)) printf("%s\n", series->variant);
-        }
+        if (!bench_is_of(series, (bench_peer)peer)) continue;
+        return bench_ratio(panel->unit, series, row->best[series->precision].of[peer]) >= near;
     }
+    return false;
 }
 
 static void print_best(const bench_records *records, const char *workload, const char *program)
@@ -35,7 +34,11 @@ static void print_best(const bench_records *records, const char *workload, const
         const bench_panel *panel = &records->panels[i];
         if (panel->unit == BENCH_MEBIBYTES) continue;
         for (size_t k = 0; k < panel->count; k++) {
-            if (strcmp(panel->rows[k].workload, workload) == 0) print_best_of(panel, &panel->rows[k], program);
+            const bench_row *row = &panel->rows[k];
+            if (strcmp(row->workload, workload) != 0) continue;
+            for (size_t s = 0; s < row->count; s++) {
+                if (is_near_best(panel, row, &row->series[s], program)) printf("%s\n", row->series[s].variant);
+            }
         }
     }
 }
@@ -62,84 +65,122 @@ static void print_spread(const bench_series *series, char *text, size_t size)
     }
 }
 
-static void print_ratio(double ratio, char *text, size_t size)
+/* "1.25x (1.20 to 1.31)" */
+static void print_ratio(bench_ratios ratio, char *text, size_t size)
 {
-    if (isfinite(ratio)) {
-        snprintf(text, size, "%.2fx", ratio);
-    } else {
+    if (!isfinite(ratio.median)) {
         snprintf(text, size, "-");
+    } else if (ratio.count > 1) {
+        snprintf(text, size, "%.2fx (%.2f to %.2f)", ratio.median, ratio.low, ratio.high);
+    } else {
+        snprintf(text, size, "%.2fx", ratio.median);
     }
 }
 
-static void add_number(liana__text *text, const bench_series *series)
-{
-    char median[32];
-    print_median(series, median, sizeof median);
-    liana__text_add(text, " %9s", median);
-}
-
-/* How many times better liana's number is. */
-static void add_ratio(liana__text *text, const bench_panel *panel, const bench_series *own, const bench_series *peer)
-{
-    char ratio[32];
-    print_ratio(bench_ratio(panel->unit, own, peer), ratio, sizeof ratio);
-    liana__text_add(text, " %7s", ratio);
-}
-
+/* The peers' numbers are those of the same precision. */
 static void add_row(liana__text *text, const bench_panel *panel, const bench_row *row)
 {
     const char *label = row->label;
     for (size_t i = 0; i < row->count; i++) {
         const bench_series *own = &row->series[i];
         if (!bench_is_liana(own)) continue;
-        char spread[128];
-        print_spread(own, spread, sizeof spread);
-        liana__text_add(text, "%-26s %-14s %28s", label, own->variant, spread);
+        const bench_best *best = &row->best[own->precision];
+        char cell[128];
+        print_spread(own, cell, sizeof cell);
+        liana__text_add(text, "%-26s %-14s %28s", label, own->variant, cell);
         for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
-            add_number(text, row->best[peer]);
-            if (peer == BENCH_PYTORCH_1) add_ratio(text, panel, own, row->best[peer]);
+            print_median(best->of[peer], cell, sizeof cell);
+            liana__text_add(text, " %8s", cell);
         }
-        add_ratio(text, panel, own, row->today);
-        liana__text_add(text, "\n");
+        print_ratio(bench_compare(panel->unit, own, best->rival), cell, sizeof cell);
+        liana__text_add(text, " %23s\n", cell);
         label = "";
     }
 }
 
-/* The geometric mean of a variant's ratios to the best of today's peers, and the least of them. */
-static void add_mean(liana__text *text, const bench_panel *panel, const char *variant)
+/* --- Means of ratios --------------------------------------------------------------------------------------------- */
+
+/* The ratios of one of liana's variants to the best peer of each row. */
+typedef struct ratio_sum {
+    const char *variant;
+    bool same; /* peers in the variant's own precision; otherwise in either */
+    double logarithms;
+    int count;
+    double least;
+    const char *least_workload;
+} ratio_sum;
+
+static const char *const variants[] = {"float32", "mixed_bfloat16"};
+enum { NUM_VARIANTS = sizeof variants / sizeof *variants, NUM_SUMS = 2 * NUM_VARIANTS };
+
+static void add_ratios(ratio_sum *sum, const bench_panel *panel)
 {
-    double sum = 0, least = INFINITY;
-    int count = 0;
     for (size_t k = 0; k < panel->count; k++) {
         const bench_row *row = &panel->rows[k];
         for (size_t i = 0; i < row->count; i++) {
             const bench_series *own = &row->series[i];
-            if (!bench_is_liana(own) || strcmp(own->variant, variant) != 0) continue;
-            const double ratio = bench_ratio(panel->unit, own, row->today);
+            if (!bench_is_liana(own) || strcmp(own->variant, sum->variant) != 0) continue;
+            const bench_precision precision = sum->same ? own->precision : BENCH_ANY_PRECISION;
+            const double ratio = bench_ratio(panel->unit, own, row->best[precision].rival);
             if (!isfinite(ratio)) continue;
-            sum += log(ratio);
-            least = fmin(least, ratio);
-            count++;
+            if (sum->count++ == 0 || ratio < sum->least) {
+                sum->least = ratio;
+                sum->least_workload = row->workload;
+            }
+            sum->logarithms += log(ratio);
         }
     }
-    if (count < 2) return;
-    liana__text_add(text, "%-26s %-14s last ratio of %d: %.2fx, least %.2fx\n", "geometric mean", variant, count,
-                    exp(sum / count), least);
 }
+
+static double mean_of(const ratio_sum *sum)
+{
+    return exp(sum->logarithms / sum->count);
+}
+
+static void add_sum(liana__text *text, const char *label, const ratio_sum *sum)
+{
+    if (sum->count < 2) return;
+    liana__text_add(text, "%-26s %-14s %.2fx in %d rows, least %.2fx: %s\n", label, sum->variant, mean_of(sum),
+                    sum->count, sum->least, sum->least_workload);
+}
+
+/* All rows of speed: each variant against its own precision, then against either. */
+static void sum_all(const bench_records *records, ratio_sum sums[NUM_SUMS])
+{
+    for (size_t i = 0; i < NUM_SUMS; i++) {
+        sums[i] = (ratio_sum){.variant = variants[i % NUM_VARIANTS], .same = i < NUM_VARIANTS};
+        for (size_t k = 0; k < records->count; k++) {
+            if (records->panels[k].unit == BENCH_IMAGES_PER_SECOND) add_ratios(&sums[i], &records->panels[k]);
+        }
+    }
+}
+
+static void add_all_means(liana__text *text, const bench_records *records)
+{
+    ratio_sum sums[NUM_SUMS];
+    sum_all(records, sums);
+    if (sums[NUM_VARIANTS].count < 2 && sums[NUM_VARIANTS + 1].count < 2) return;
+    liana__text_add(text, "\nAll rows of images/s: geometric mean and least of the ratios to each row's best peer\n");
+    for (size_t i = 0; i < NUM_SUMS; i++) {
+        add_sum(text, i < NUM_VARIANTS ? "in the same precision" : "in either precision", &sums[i]);
+    }
+}
+
+/* --- The table, whole -------------------------------------------------------------------------------------------- */
 
 static void add_panel(liana__text *text, const bench_panel *panel)
 {
     char title[128];
     snprintf(title, sizeof title, "%s, %s", panel->title, bench_unit_name(panel->unit));
-    liana__text_add(text, "\n%-41s %28s", title, "liana");
-    for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
-        liana__text_add(text, " %9s", bench_peer_title((bench_peer)peer));
-        if (peer == BENCH_PYTORCH_1) liana__text_add(text, " %7s", "ratio");
-    }
-    liana__text_add(text, " %7s\n", "ratio");
+    liana__text_add(text, "\n%-43s %26s", title, "liana");
+    for (int peer = 0; peer < BENCH_NUM_PEERS; peer++)
+        liana__text_add(text, " %8s", bench_peer_title((bench_peer)peer));
+    liana__text_add(text, " %23s\n", "ratio");
     for (size_t k = 0; k < panel->count; k++) add_row(text, panel, &panel->rows[k]);
-    for (size_t i = 0; panel->count > 0 && i < panel->rows[0].count; i++) {
-        if (bench_is_liana(&panel->rows[0].series[i])) add_mean(text, panel, panel->rows[0].series[i].variant);
+    for (size_t i = 0; i < NUM_VARIANTS; i++) {
+        ratio_sum sum = {.variant = variants[i], .same = true};
+        add_ratios(&sum, panel);
+        add_sum(text, "geometric mean", &sum);
     }
 }
 
@@ -173,36 +214,49 @@ static void add_versions(liana__text *text, const bench_records *records)
     if (*separator) liana__text_add(text, "\n");
 }
 
-static bool has_peer(const bench_row *row)
+static bool has_peer(const bench_best *best)
 {
     for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
-        if (row->best[peer]) return true;
+        if (best->of[peer]) return true;
     }
     return false;
 }
 
-/* Which variant each number of a peer is of. */
+static const int setting_widths[BENCH_NUM_PEERS] = {28, 28, 23, 13, 0};
+
+static void add_settings_header(liana__text *text)
+{
+    liana__text_add(text, "\n%-26s", "The peers' settings");
+    for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
+        liana__text_add(text, " %-*s", setting_widths[peer], bench_peer_title((bench_peer)peer));
+    }
+}
+
+static void add_settings_of(liana__text *text, const char *workload, const bench_best *best)
+{
+    liana__text_add(text, "\n%-26s", workload);
+    for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
+        const char *variant = best->of[peer] ? best->of[peer]->variant : "-";
+        if (liana__starts_with(variant, "tuned ")) variant += strlen("tuned ");
+        liana__text_add(text, " %-*s", setting_widths[peer], variant);
+    }
+}
+
+/* Which variant each number of a peer is of, a line for each precision. */
 static void add_settings(liana__text *text, const bench_records *records)
 {
-    static const int widths[BENCH_NUM_PEERS] = {29, 29, 23, 14, 0};
     bool any = false;
     for (size_t i = 0; i < records->count; i++) {
         const bench_panel *panel = &records->panels[i];
         for (size_t k = 0; panel->unit != BENCH_MEBIBYTES && k < panel->count; k++) {
             const bench_row *row = &panel->rows[k];
-            if (!has_peer(row)) continue;
-            if (!any) {
-                liana__text_add(text, "\n%-22s", "The peers' settings");
-                for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
-                    liana__text_add(text, " %-*s", widths[peer], bench_peer_title((bench_peer)peer));
-                }
-            }
-            any = true;
-            liana__text_add(text, "\n%-22s", row->workload);
-            for (int peer = 0; peer < BENCH_NUM_PEERS; peer++) {
-                const char *variant = row->best[peer] ? row->best[peer]->variant : "-";
-                if (liana__starts_with(variant, "tuned ")) variant += strlen("tuned ");
-                liana__text_add(text, " %-*s", widths[peer], variant);
+            const char *workload = row->workload;
+            for (int precision = 0; precision < BENCH_ANY_PRECISION; precision++) {
+                if (!has_peer(&row->best[precision])) continue;
+                if (!any) add_settings_header(text);
+                any = true;
+                add_settings_of(text, workload, &row->best[precision]);
+                workload = "";
             }
         }
     }
@@ -232,15 +286,19 @@ static void write_table(const bench_records *records, const char *caption, liana
 {
     liana__text_add(text, "%s\n", caption);
     add_versions(text, records);
-    liana__text_add(
-        text,
-        "Medians of up to %zu rounds (lowest to highest). Ratios above 1: liana is faster, or needs less.\n"
-        "Each peer is in its best setting, listed below. PT 1.13: as it is installed, and the ratio to it; tuned: with "
-        "malloc that\nkeeps its pages, and for inference with torch.jit. PT 2, JAX, TF: today's, with such a malloc; "
-        "the "
-        "last ratio is to the best of them.\n",
-        records->rounds);
+    liana__text_add(text,
+                    "Medians of up to %zu rounds (lowest to highest). Ratios above 1: liana is faster, or needs less. "
+                    "They are the ratios "
+                    "of each round's\nruns in turn, and their median. Peers' numbers are of the same precision as "
+                    "liana's in their row, in "
+                    "each peer's best setting, listed\nbelow. PT 1.13: as it is installed; tuned: with malloc that "
+                    "keeps its pages, and "
+                    "for inference with torch.jit. PT 2, JAX, TF: today's,\nwith such a malloc. The ratio is to the "
+                    "best of today's; where "
+                    "there is none, to the better of PT 1.13.\n",
+                    records->rounds);
     for (size_t i = 0; i < records->count; i++) add_panel(text, &records->panels[i]);
+    add_all_means(text, records);
     add_settings(text, records);
     add_failures(text, records);
 }
@@ -268,14 +326,41 @@ static liana__value *series_value(liana__arena *arena, const bench_panel *panel,
     set_number(arena, map, "lowest", series->low);
     set_number(arena, map, "highest", series->high);
     if (series->error) liana__value_set(arena, map, "error", liana__value_string(arena, series->error));
+    const bench_best *same = &row->best[series->precision], *any = &row->best[BENCH_ANY_PRECISION];
     if (bench_is_liana(series)) {
-        set_number(arena, map, "ratio_to_pytorch_1", bench_ratio(panel->unit, series, row->best[BENCH_PYTORCH_1]));
-        set_number(arena, map, "ratio_to_tuned", bench_ratio(panel->unit, series, row->best[BENCH_PYTORCH_1_TUNED]));
-        set_number(arena, map, "ratio_to_today", bench_ratio(panel->unit, series, row->today));
+        const bench_ratios ratio = bench_compare(panel->unit, series, same->rival);
+        set_number(arena, map, "ratio", ratio.median);
+        set_number(arena, map, "lowest_ratio", ratio.low);
+        set_number(arena, map, "highest_ratio", ratio.high);
+        set_number(arena, map, "ratio_to_either_precision", bench_ratio(panel->unit, series, any->rival));
+        set_number(arena, map, "ratio_to_pytorch_1", bench_ratio(panel->unit, series, same->of[BENCH_PYTORCH_1]));
+        set_number(arena, map, "ratio_to_tuned", bench_ratio(panel->unit, series, same->of[BENCH_PYTORCH_1_TUNED]));
     } else {
-        liana__value_set(arena, map, "best_of_today", liana__value_bool(arena, series == row->today));
+        liana__value_set(arena, map, "best_of_today", liana__value_bool(arena, series == any->today));
+        liana__value_set(arena, map, "best_of_precision", liana__value_bool(arena, series == same->today));
     }
     return map;
+}
+
+static liana__value *means_value(liana__arena *arena, const bench_records *records)
+{
+    ratio_sum sums[NUM_SUMS];
+    sum_all(records, sums);
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; i < NUM_SUMS; i++) {
+        const ratio_sum *sum = &sums[i];
+        if (sum->count == 0) continue;
+        liana__value *map = liana__value_map(arena);
+        liana__value_set(arena, map, "variant", liana__value_string(arena, sum->variant));
+        liana__value_set(arena, map, "peers_in",
+                         liana__value_string(arena, sum->same ? "same precision" : "either precision"));
+        liana__value_set(arena, map, "rows", liana__value_int(arena, sum->count));
+        set_number(arena, map, "geometric_mean", mean_of(sum));
+        set_number(arena, map, "least", sum->least);
+        liana__value_set(arena, map, "least_workload", liana__value_string(arena, sum->least_workload));
+        liana__value_add(arena, list, map);
+    }
+    return list;
 }
 
 static void write_json(bench_records *records, const char *caption, liana__text *text)
@@ -292,6 +377,7 @@ static void write_json(bench_records *records, const char *caption, liana__text 
         }
     }
     liana__value_set(arena, root, "machine", liana__value_string(arena, caption));
+    liana__value_set(arena, root, "means", means_value(arena, records));
     liana__value_set(arena, root, "series", list);
     liana__value_write_json(root, 2, text);
 }

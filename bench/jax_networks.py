@@ -1,7 +1,7 @@
 """The networks that jax_peer.py measures, in plain JAX: functions of a Scope and of images [N, height, width, channels].
 
-The layers are those of pytorch_networks.py, one for one. `python3 jax_networks.py` says how many parameters each network
-has, with 1000 classes, and fails where that is not the known number.
+The layers are those of pytorch_networks.py, one for one. `python3 jax_networks.py` says how many weights each network has,
+with 1000 classes, and fails where that is not the known number.
 """
 import math
 import sys
@@ -11,10 +11,9 @@ import jax.numpy as jnp
 import numpy
 from jax import lax
 
+import inception
 import peer_common
 
-# Trainable parameters with 1000 classes.
-PARAMETERS = {"MobileNetV2": 3504872, "ResNet50": 25583592, "EfficientNetB0": 5288548, "DenseNet121": 7978856}
 DIMENSIONS = ("NHWC", "HWIO", "NHWC")
 
 
@@ -29,7 +28,8 @@ def ones(shape):
 class Scope:
     """Hands out weights in the order in which a network asks for them: new ones where `weights` is None.
 
-    `moving` are the averages of batch normalisation, [mean, variance] of each; `moved` those after this step.
+    `moving` are the averages of batch normalisation, [mean, variance] of each; `moved` those after this step. A network
+    may set the `epsilon` of its batch normalisation.
     """
 
     def __init__(self, weights=None, moving=None, key=None, train=False, dtype=jnp.float32, taps=False,
@@ -40,6 +40,7 @@ class Scope:
         self.moved, self.asked = [], 0
         self.key, self.train, self.dtype, self.taps = key, train, dtype, taps
         self.unroll = unroll
+        self.epsilon = 1e-3
         self.generator = numpy.random.default_rng(1)
 
     def random(self):
@@ -65,9 +66,13 @@ class Scope:
         return x @ kernel + self.weight((units,), zeros).astype(self.dtype)
 
     def convolve(self, x, filters, size, stride=1, bias=False, padding=None):
-        kernel = self.kernel((size, size, x.shape[-1], filters))
-        edge = size // 2 if padding is None else padding
-        y = lax.conv_general_dilated(x, kernel, (stride, stride), ((edge, edge),) * 2, dimension_numbers=DIMENSIONS)
+        """`size` and `padding`: of both sides, or (rows, columns)."""
+        window = size if isinstance(size, tuple) else (size, size)
+        edges = tuple(side // 2 for side in window) if padding is None else padding
+        edges = edges if isinstance(edges, tuple) else (edges, edges)
+        kernel = self.kernel((*window, x.shape[-1], filters))
+        y = lax.conv_general_dilated(x, kernel, (stride, stride), tuple((edge, edge) for edge in edges),
+                                     dimension_numbers=DIMENSIONS)
         return y + self.weight((filters,), zeros).astype(self.dtype) if bias else y
 
     def depthwise(self, x, size, stride=1):
@@ -87,10 +92,11 @@ class Scope:
                 total = product if total is None else total + product
         return total
 
-    def norm(self, x):
+    def norm(self, x, scale=True):
         """Statistics in float32, as other programs keep them under mixed precision."""
         channels = x.shape[-1:]
-        gamma, beta = self.weight(channels, ones), self.weight(channels, zeros)
+        gamma = self.weight(channels, ones) if scale else 1
+        beta = self.weight(channels, zeros)
         if self.creates:
             self.moving.append((zeros(channels), ones(channels)))
         mean, variance = self.moving[len(self.moved)]
@@ -103,7 +109,7 @@ class Scope:
             mean, variance = now, spread
         else:
             self.moved.append((mean, variance))
-        factor = gamma * lax.rsqrt(variance + 1e-3)
+        factor = gamma * lax.rsqrt(variance + self.epsilon)
         return (x * factor + (beta - mean * factor)).astype(self.dtype)
 
     def layer_norm(self, x):
@@ -175,9 +181,18 @@ def average(x):
 
 
 def max_pool(x, size, stride, edge=0):
+    """`edge`: rows and columns of padding on each side, or SAME."""
     window, strides = (1, size, size, 1), (1, stride, stride, 1)
-    padding = ((0, 0), (edge, edge), (edge, edge), (0, 0))
+    padding = edge if edge == "SAME" else ((0, 0), (edge, edge), (edge, edge), (0, 0))
     return lax.reduce_window(x, -jnp.inf, lax.max, window, strides, padding)
+
+
+def average_pool(x):
+    """3 x 3, stride 1; cells outside of the image do not count."""
+    def total(cells):
+        return lax.reduce_window(cells, 0.0, lax.add, (1, 3, 3, 1), (1, 1, 1, 1), "SAME")
+    wide = x.astype(jnp.float32)
+    return (total(wide) / total(jnp.ones((1, *x.shape[1:3], 1)))).astype(x.dtype)
 
 
 def halve(x):
@@ -221,20 +236,42 @@ def flowers(scope, x, classes):
 
 def bottleneck(scope, x, narrow, stride):
     """The stride in the first convolution, and biases: as in keras.applications."""
+    before = x
+    if stride > 1 or x.shape[-1] != 4 * narrow:
+        before = scope.norm(scope.convolve(x, 4 * narrow, 1, stride, bias=True))
     y = jax.nn.relu(scope.norm(scope.convolve(x, narrow, 1, stride, bias=True)))
     y = jax.nn.relu(scope.norm(scope.convolve(y, narrow, 3, bias=True)))
-    y = scope.norm(scope.convolve(y, 4 * narrow, 1, bias=True))
-    if x.shape != y.shape:
-        x = scope.norm(scope.convolve(x, 4 * narrow, 1, stride, bias=True))
-    return jax.nn.relu(x + y)
+    return jax.nn.relu(before + scope.norm(scope.convolve(y, 4 * narrow, 1, bias=True)))
 
 
 def resnet50(scope, x, classes):
+    scope.epsilon = 1.001e-5
     x = max_pool(jax.nn.relu(scope.norm(scope.convolve(x, 64, 7, 2, bias=True))), 3, 2, 1)
     for narrow, repeats, first in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
         for i in range(repeats):
             x = bottleneck(scope, x, narrow, first if i == 0 else 1)
     return scope.dense(average(x), classes)
+
+
+# ---- ResNet50V2 ----
+
+def preactivated_bottleneck(scope, x, narrow, stride):
+    active = jax.nn.relu(scope.norm(x))
+    before = x[:, ::stride, ::stride]
+    if x.shape[-1] != 4 * narrow:
+        before = scope.convolve(active, 4 * narrow, 1, stride, bias=True)
+    y = jax.nn.relu(scope.norm(scope.convolve(active, narrow, 1)))
+    y = jax.nn.relu(scope.norm(scope.convolve(y, narrow, 3, stride)))
+    return before + scope.convolve(y, 4 * narrow, 1, bias=True)
+
+
+def resnet50_v2(scope, x, classes):
+    scope.epsilon = 1.001e-5
+    x = max_pool(scope.convolve(x, 64, 7, 2, bias=True), 3, 2, 1)
+    for narrow, repeats, last in ((64, 3, 2), (128, 4, 2), (256, 6, 2), (512, 3, 1)):
+        for i in range(repeats):
+            x = preactivated_bottleneck(scope, x, narrow, last if i == repeats - 1 else 1)
+    return scope.dense(average(jax.nn.relu(scope.norm(x))), classes)
 
 
 # ---- EfficientNetB0 ----
@@ -268,6 +305,7 @@ def efficientnet_b0(scope, x, classes):
 # ---- DenseNet121 ----
 
 def densenet121(scope, x, classes):
+    scope.epsilon = 1.001e-5
     growth = 32
     x = max_pool(jax.nn.relu(scope.norm(scope.convolve(x, 64, 7, 2))), 3, 2, 1)
     for i, repeats in enumerate((6, 12, 24, 16)):
@@ -277,6 +315,75 @@ def densenet121(scope, x, classes):
             y = scope.convolve(jax.nn.relu(scope.norm(x)), 4 * growth, 1)
             x = jnp.concatenate((x, scope.convolve(jax.nn.relu(scope.norm(y)), growth, 3)), -1)
     return scope.dense(average(jax.nn.relu(scope.norm(x))), classes)
+
+
+# ---- Xception ----
+
+def separable(scope, x, filters):
+    return scope.norm(scope.convolve(scope.depthwise(x, 3), filters, 1))
+
+
+def xception_block(scope, x, widths, strided, relu_first=True):
+    before = scope.norm(scope.convolve(x, widths[-1], 1, 2)) if strided else x
+    for i, width in enumerate(widths):
+        x = separable(scope, jax.nn.relu(x) if i > 0 or relu_first else x, width)
+    return before + (max_pool(x, 3, 2, "SAME") if strided else x)
+
+
+def xception(scope, x, classes):
+    x = jax.nn.relu(scope.norm(scope.convolve(x, 32, 3, 2, padding=0)))
+    x = jax.nn.relu(scope.norm(scope.convolve(x, 64, 3, padding=0)))
+    x = xception_block(scope, x, (128, 128), True, relu_first=False)
+    for widths, strided in (((256, 256), True), ((728, 728), True), *((((728,) * 3), False),) * 8, ((728, 1024), True)):
+        x = xception_block(scope, x, widths, strided)
+    for filters in (1536, 2048):
+        x = jax.nn.relu(separable(scope, x, filters))
+    return scope.dense(average(x), classes)
+
+
+# ---- InceptionV3 and InceptionResNetV2 ----
+
+def inception_part(scope, x, part):
+    """A part of a table of inception.py."""
+    if part == "max":
+        return max_pool(x, 3, 2)
+    if part == "average":
+        return average_pool(x)
+    if isinstance(part, inception.Convolution):
+        y = scope.convolve(x, part.filters, part.size, part.stride, padding=part.padding)
+        return jax.nn.relu(scope.norm(y, scale=False))
+    if isinstance(part, inception.Branches):
+        return jnp.concatenate([inception_parts(scope, x, branch) for branch in part.lists], -1)
+    up = scope.convolve(inception_part(scope, x, part.branches), x.shape[-1], 1, bias=True)
+    x = x + up * part.scale
+    return jax.nn.relu(x) if part.relu else x
+
+
+def inception_parts(scope, x, table):
+    for part in table:
+        x = inception_part(scope, x, part)
+    return x
+
+
+def inception_v3(scope, x, classes):
+    return scope.dense(average(inception_parts(scope, x, inception.inception_v3())), classes)
+
+
+def inception_resnet_v2(scope, x, classes):
+    return scope.dense(average(inception_parts(scope, x, inception.inception_resnet_v2())), classes)
+
+
+# ---- VGG16 ----
+
+def vgg16(scope, x, classes):
+    for filters, repeats in ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3)):
+        for _ in range(repeats):
+            x = jax.nn.relu(scope.convolve(x, filters, 3, bias=True))
+        x = max_pool(x, 2, 2)
+    x = x.reshape(x.shape[0], -1)
+    for _ in range(2):
+        x = jax.nn.relu(scope.dense(x, 4096))
+    return scope.dense(x, classes)
 
 
 # ---- the small ones ----
@@ -349,9 +456,10 @@ def layer_norm_mlp(scope, x, classes):
 
 
 NETWORKS = {"flowers": flowers, "mnist": two_convolutions, "mlp": mlp, "MobileNetV2": mobilenet_v2,
-            "ResNet50": resnet50, "EfficientNetB0": efficientnet_b0, "DenseNet121": densenet121, "lstm": lstm, "gru": gru,
-            "transformer": transformer, "conv1d": conv1d, "conv3d": conv3d, "decoder": decoder,
-            "layer_norm_mlp": layer_norm_mlp}
+            "ResNet50": resnet50, "ResNet50V2": resnet50_v2, "EfficientNetB0": efficientnet_b0,
+            "DenseNet121": densenet121, "Xception": xception, "InceptionV3": inception_v3,
+            "InceptionResNetV2": inception_resnet_v2, "VGG16": vgg16, "lstm": lstm, "gru": gru, "transformer": transformer,
+            "conv1d": conv1d, "conv3d": conv3d, "decoder": decoder, "layer_norm_mlp": layer_norm_mlp}
 
 
 def create(name, shape, classes):
@@ -363,11 +471,12 @@ def create(name, shape, classes):
 
 def main():
     wrong = []
-    for name in peer_common.ZOO:
-        count = sum(weight.size for weight in create(name, (64, 64, 3), 1000)[0])
+    for name, expected in peer_common.ZOO.items():
+        weights, moving = create(name, (224, 224, 3), 1000)
+        count = sum(array.size for array in jax.tree.leaves((weights, moving)))
         print(f"{name} {count}")
-        if count != PARAMETERS[name]:
-            wrong.append(f"{name} has {count} parameters, expected {PARAMETERS[name]}")
+        if count != expected:
+            wrong.append(f"{name} has {count} weights, expected {expected}")
     for line in wrong:
         print(f"jax_networks.py: {line}", file=sys.stderr)
     return 1 if wrong else 0

@@ -13,7 +13,11 @@ import struct
 import sys
 import time
 
-ZOO = ("MobileNetV2", "ResNet50", "EfficientNetB0", "DenseNet121")
+# The larger networks, and their weights with 1000 classes as Keras counts them, moving averages among them: at 224 x 224,
+# which counts for VGG16 alone. Keras's EfficientNetB0 has 7 more, in a layer that scales its input.
+ZOO = {"MobileNetV2": 3538984, "ResNet50": 25636712, "ResNet50V2": 25613800, "EfficientNetB0": 5330564,
+       "DenseNet121": 8062504, "Xception": 22910480, "InceptionV3": 23851784, "InceptionResNetV2": 55873736,
+       "VGG16": 138357544}
 # Height, width and channels of what comes as an image, of the networks that have one family of layers each.
 LAYERS = {"lstm": (100, 1, 128), "gru": (100, 1, 128), "transformer": (128, 1, 256), "conv1d": (1024, 1, 16),
           "conv3d": (16, 1024, 3), "decoder": (1, 1, 128), "layer_norm_mlp": (1, 1, 784)}

@@ -37,7 +37,7 @@ def measure(options, rank):
     task = peer_common.Task(options)
     layout = pytorch_peer.LAYOUTS[options.layout]
     torch.manual_seed(1)
-    model = pytorch_networks.build(options.model, task.classes, "keras")
+    model = pytorch_networks.build(options.model, task.classes, "keras", size=task.shape[0])
     pytorch_networks.initialize(model)
     model = model.to(memory_format=layout).train()
     trained = torch.nn.parallel.DistributedDataParallel(model) if options.processes > 1 else model

@@ -1,10 +1,10 @@
 """The networks that pytorch_peer.py measures, in torch.nn: for PyTorch 1.13 and PyTorch 2 alike, without torchvision.
 
-The networks of the examples and ResNet50 are written after Keras's (keras.applications.mobilenet_v2 and .resnet; the
-two-convolution network of Keras's MNIST example), the larger ones after their papers, with the paddings and details that
-PyTorch's users have them with. So the stride of a ResNet bottleneck sits in its first convolution, and convolutions have
-biases, which is other work than torchvision's. `python3 pytorch_networks.py` says how many
-parameters each one has, with 1000 classes, and fails where that is not the known number.
+They are written after Keras's (keras.applications; its example for MNIST), layer for layer: the stride of a ResNet
+bottleneck sits in its first convolution, and convolutions have biases, which is other work than torchvision's. With Keras's
+weights they give Keras's numbers (tests/checks/peer_networks.py), if padding is `keras`. Measured is `symmetric`, which
+PyTorch's users have and which saves copies. EfficientNetB0 has the symmetric one only. `python3 pytorch_networks.py` says
+how many weights each one has, with 1000 classes, and fails where that is not the known number.
 """
 import sys
 
@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-# Trainable parameters with 1000 classes.
-PARAMETERS = {"MobileNetV2": 3504872, "ResNet50": 25583592, "EfficientNetB0": 5288548, "DenseNet121": 7978856}
+import inception
+import peer_common
 
 
 # ---- MobileNetV2 ----
@@ -25,7 +25,7 @@ def rounded(filters):
 
 
 def keras_norm(channels):
-    """Keras's defaults; the momentum is the one that examples/flowers.yaml asks for."""
+    """Keras's epsilon; the momentum is the one that examples/flowers.yaml asks for."""
     return nn.BatchNorm2d(channels, eps=1e-3, momentum=0.1)
 
 
@@ -86,8 +86,8 @@ def mobilenet_v2_features(alpha, padding, norm):
     return layers + [nn.Conv2d(channels, 1280, 1, bias=False), norm(1280), nn.ReLU6(inplace=True)]
 
 
-def mobilenet_v2(classes):
-    return nn.Sequential(*mobilenet_v2_features(1, "symmetric", nn.BatchNorm2d), *head(1280, classes, 0.2))
+def mobilenet_v2(classes, padding):
+    return nn.Sequential(*mobilenet_v2_features(1, padding, keras_norm), *head(1280, classes, 0.2))
 
 
 def flowers(classes, padding):
@@ -118,11 +118,11 @@ def biased(channels_in, channels_out, size, stride=1):
 class Bottleneck(nn.Module):
     def __init__(self, channels_in, narrow, stride):
         super().__init__()
+        same = stride == 1 and channels_in == 4 * narrow
+        self.shortcut = nn.Identity() if same else nn.Sequential(*biased(channels_in, 4 * narrow, 1, stride))
         self.layers = nn.Sequential(*biased(channels_in, narrow, 1, stride), nn.ReLU(inplace=True),
                                     *biased(narrow, narrow, 3), nn.ReLU(inplace=True),
                                     *biased(narrow, 4 * narrow, 1))
-        same = stride == 1 and channels_in == 4 * narrow
-        self.shortcut = nn.Identity() if same else nn.Sequential(*biased(channels_in, 4 * narrow, 1, stride))
 
     def forward(self, x):
         return F.relu(self.layers(x) + self.shortcut(x), inplace=True)
@@ -136,6 +136,46 @@ def resnet50(classes):
             layers.append(Bottleneck(channels, narrow, stride if i == 0 else 1))
             channels = 4 * narrow
     return nn.Sequential(*layers, *head(channels, classes))
+
+
+# ---- ResNet50V2 ----
+
+class PreactivatedBottleneck(nn.Module):
+    """The stride in the 3 x 3 convolution, and in the last block of a stage."""
+
+    def __init__(self, channels_in, narrow, stride):
+        super().__init__()
+        self.first = nn.Sequential(residual_norm(channels_in), nn.ReLU(inplace=True))
+        self.convolved = channels_in != 4 * narrow
+        self.shortcut = nn.Identity()
+        if self.convolved:
+            self.shortcut = nn.Conv2d(channels_in, 4 * narrow, 1, stride)
+        elif stride > 1:
+            self.shortcut = nn.MaxPool2d(1, stride)
+        self.layers = nn.Sequential(
+            nn.Conv2d(channels_in, narrow, 1, bias=False), residual_norm(narrow), nn.ReLU(inplace=True),
+            nn.Conv2d(narrow, narrow, 3, stride, 1, bias=False), residual_norm(narrow), nn.ReLU(inplace=True),
+            nn.Conv2d(narrow, 4 * narrow, 1))
+
+    def forward(self, x):
+        active = self.first(x)
+        return self.shortcut(active if self.convolved else x) + self.layers(active)
+
+
+def residual_norm(channels):
+    return nn.BatchNorm2d(channels, eps=1.001e-5)
+
+
+def resnet50_v2(classes, padding):
+    """Keras pads with zeros before the maximum, PyTorch's users with what is never the maximum, without a copy."""
+    pool = [nn.ZeroPad2d(1), nn.MaxPool2d(3, 2)] if padding == "keras" else [nn.MaxPool2d(3, 2, 1)]
+    layers = [nn.Conv2d(3, 64, 7, 2, 3), *pool]
+    channels = 64
+    for narrow, repeats, last in ((64, 3, 2), (128, 4, 2), (256, 6, 2), (512, 3, 1)):
+        for i in range(repeats):
+            layers.append(PreactivatedBottleneck(channels, narrow, last if i == repeats - 1 else 1))
+            channels = 4 * narrow
+    return nn.Sequential(*layers, residual_norm(channels), nn.ReLU(inplace=True), *head(channels, classes))
 
 
 # ---- EfficientNetB0 ----
@@ -223,6 +263,127 @@ def densenet121(classes):
         layers.append(DenseBlock(channels, repeats, growth))
         channels += repeats * growth
     return nn.Sequential(*layers, nn.BatchNorm2d(channels), nn.ReLU(inplace=True), *head(channels, classes))
+
+
+# ---- Xception ----
+
+class SameMaxPool(nn.Module):
+    """TensorFlow's maximum of 3 x 3 with stride 2 and padding 'same', without a copy: cells beyond the last row do not
+    count."""
+
+    def forward(self, x):
+        odd = x.shape[2] % 2
+        return F.max_pool2d(x, 3, 2, odd, ceil_mode=not odd)
+
+
+def separable(channels_in, channels_out):
+    return [nn.Conv2d(channels_in, channels_in, 3, 1, 1, groups=channels_in, bias=False),
+            nn.Conv2d(channels_in, channels_out, 1, bias=False), nn.BatchNorm2d(channels_out, eps=1e-3)]
+
+
+class XceptionBlock(nn.Module):
+    """Separable convolutions behind ReLUs; those of square images of odd and even size are pooled alike."""
+
+    def __init__(self, channels, widths, strided, relu_first=True):
+        super().__init__()
+        self.shortcut = nn.Identity()
+        if strided:
+            self.shortcut = nn.Sequential(nn.Conv2d(channels, widths[-1], 1, 2, bias=False),
+                                          nn.BatchNorm2d(widths[-1], eps=1e-3))
+        layers = []
+        for i, width in enumerate(widths):
+            if i > 0 or relu_first:
+                # The first ReLU leaves its input as it is: the shortcut needs it.
+                layers.append(nn.ReLU(inplace=i > 0))
+            layers += separable(channels, width)
+            channels = width
+        self.layers = nn.Sequential(*layers, *([SameMaxPool()] if strided else []))
+
+    def forward(self, x):
+        return self.layers(x) + self.shortcut(x)
+
+
+def xception(classes):
+    layers, channels = [], 3
+    for filters, stride in ((32, 2), (64, 1)):
+        layers += [nn.Conv2d(channels, filters, 3, stride, bias=False), nn.BatchNorm2d(filters, eps=1e-3),
+                   nn.ReLU(inplace=True)]
+        channels = filters
+    layers += [XceptionBlock(64, (128, 128), True, relu_first=False), XceptionBlock(128, (256, 256), True),
+               XceptionBlock(256, (728, 728), True), *(XceptionBlock(728, (728,) * 3, False) for _ in range(8)),
+               XceptionBlock(728, (728, 1024), True), *separable(1024, 1536), nn.ReLU(inplace=True),
+               *separable(1536, 2048), nn.ReLU(inplace=True)]
+    return nn.Sequential(*layers, *head(2048, classes))
+
+
+# ---- InceptionV3 and InceptionResNetV2 ----
+
+def shift_norm(channels):
+    """Batch normalisation without a factor to train."""
+    norm = nn.BatchNorm2d(channels, eps=1e-3)
+    norm.weight.requires_grad_(False)
+    return norm
+
+
+class Concatenated(nn.Module):
+    def __init__(self, branches):
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+
+    def forward(self, x):
+        return torch.cat([branch(x) for branch in self.branches], 1)
+
+
+class ScaledResidual(nn.Module):
+    def __init__(self, branches, channels, scale, relu):
+        super().__init__()
+        inside, width = inception_layers([branches], channels)
+        self.layers = nn.Sequential(*inside, nn.Conv2d(width, channels, 1))
+        self.scale, self.relu = scale, relu
+
+    def forward(self, x):
+        x = torch.add(x, self.layers(x), alpha=self.scale)
+        return F.relu(x, inplace=True) if self.relu else x
+
+
+def inception_layers(table, channels):
+    """The layers of a table of inception.py, and how many channels come out."""
+    layers = []
+    for part in table:
+        if part == "max":
+            layers.append(nn.MaxPool2d(3, 2))
+        elif part == "average":
+            layers.append(nn.AvgPool2d(3, 1, 1, count_include_pad=False))
+        elif isinstance(part, inception.Convolution):
+            layers += [nn.Conv2d(channels, part.filters, part.size, part.stride, part.padding, bias=False),
+                       shift_norm(part.filters), nn.ReLU(inplace=True)]
+            channels = part.filters
+        elif isinstance(part, inception.Branches):
+            made = [inception_layers(branch, channels) for branch in part.lists]
+            layers.append(Concatenated(nn.Sequential(*branch) for branch, _ in made))
+            channels = sum(width for _, width in made)
+        else:
+            layers.append(ScaledResidual(part.branches, channels, part.scale, part.relu))
+    return layers, channels
+
+
+def inception_network(table, classes):
+    layers, channels = inception_layers(table, 3)
+    return nn.Sequential(*layers, *head(channels, classes))
+
+
+# ---- VGG16 ----
+
+def vgg16(classes, size):
+    layers, channels = [], 3
+    for filters, repeats in ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3)):
+        for _ in range(repeats):
+            layers += [nn.Conv2d(channels, filters, 3, 1, 1), nn.ReLU(inplace=True)]
+            channels = filters
+        layers.append(nn.MaxPool2d(2))
+    cells = (size // 32) ** 2 * channels
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(cells, 4096), nn.ReLU(inplace=True), nn.Linear(4096, 4096),
+                         nn.ReLU(inplace=True), nn.Linear(4096, classes))
 
 
 # ---- the small ones ----
@@ -365,14 +526,21 @@ def layer_norm_mlp(classes):
     return nn.Sequential(*layers, nn.Linear(512, classes))
 
 
-def build(name, classes, padding, layout="channels_last"):
-    if name == "flowers":
-        return flowers(classes, padding)
+def build(name, classes, padding, layout="channels_last", size=224):
+    """`size` is that of the images, which VGG16 has dense layers for."""
+    padded = {"flowers": flowers, "MobileNetV2": mobilenet_v2, "ResNet50V2": resnet50_v2}
+    if name in padded:
+        return padded[name](classes, padding)
     if name in ("conv1d", "conv3d", "decoder"):
         return {"conv1d": conv1d, "conv3d": conv3d, "decoder": decoder}[name](classes, layout)
-    builders = {"mnist": two_convolutions, "mlp": mlp, "MobileNetV2": mobilenet_v2, "ResNet50": resnet50,
-                "EfficientNetB0": efficientnet_b0, "DenseNet121": densenet121, "lstm": lstm, "gru": gru,
-                "transformer": transformer, "layer_norm_mlp": layer_norm_mlp}
+    if name in ("InceptionV3", "InceptionResNetV2"):
+        table = inception.inception_v3 if name == "InceptionV3" else inception.inception_resnet_v2
+        return inception_network(table(), classes)
+    if name == "VGG16":
+        return vgg16(classes, size)
+    builders = {"mnist": two_convolutions, "mlp": mlp, "ResNet50": resnet50,
+                "EfficientNetB0": efficientnet_b0, "DenseNet121": densenet121, "Xception": xception, "lstm": lstm,
+                "gru": gru, "transformer": transformer, "layer_norm_mlp": layer_norm_mlp}
     return builders[name](classes)
 
 
@@ -385,24 +553,20 @@ def initialize(model):
                 nn.init.zeros_(layer.bias)
 
 
-def count_parameters(model):
-    return sum(weights.numel() for weights in model.parameters())
-
-
-def count_backbone(model):
-    """What Keras counts of a backbone: the moving averages too, without the dense layer at the end."""
+def count_weights(model):
+    """As Keras counts them: what is trained, and the moving averages."""
     moving = sum(buffer.numel() for buffer in model.buffers() if buffer.dim() > 0)
-    return count_parameters(model[:-1]) + moving
+    return moving + sum(weights.numel() for weights in model.parameters() if weights.requires_grad)
 
 
 def main():
     wrong = []
-    for name, expected in PARAMETERS.items():
-        count = count_parameters(build(name, 1000, "symmetric"))
+    for name, expected in peer_common.ZOO.items():
+        count = count_weights(build(name, 1000, "symmetric"))
         print(f"{name} {count}")
         if count != expected:
-            wrong.append(f"{name} has {count} parameters, expected {expected}")
-    count = count_backbone(build("flowers", 5, "keras"))
+            wrong.append(f"{name} has {count} weights, expected {expected}")
+    count = count_weights(build("flowers", 5, "keras")[:-1])
     print(f"MobileNetV2 0.35 without its top {count}")
     if count != 410208:
         wrong.append(f"the backbone of flowers has {count} weights, Keras's has 410208")

@@ -7,7 +7,7 @@ programs train the same layers: Adam, mean cross-entropy, dropout, batch normali
     pytorch_peer.py flowers --input 'PATH/*.tfrec'    MobileNetV2 alpha 0.35 on JPEGs in TFRecords, batch 64
     pytorch_peer.py mnist --input FOLDER              on MNIST's four files, batch 128
     pytorch_peer.py mlp                               784-512-10, batch 1024
-    pytorch_peer.py MobileNetV2                       or ResNet50, EfficientNetB0, DenseNet121: 192 x 192, batch 32
+    pytorch_peer.py MobileNetV2                       or another name of peer_common.ZOO: 192 x 192, batch 32
     ... --input synthetic                             a step on one batch that is always there (the default)
     ... --infer                                       the network's answers instead of an update
     ... --precision bf16                              under torch.autocast
@@ -225,7 +225,8 @@ def measure(options):
     """The batch size and what peer_common.time_steps returns."""
     layout = LAYOUTS[options.layout]
     task = peer_common.Task(options)
-    model = pytorch_networks.build(options.model, task.classes, options.padding, options.layout)
+    padding = options.padding if options.model == "flowers" else "symmetric"
+    model = pytorch_networks.build(options.model, task.classes, padding, options.layout, task.shape[0])
     pytorch_networks.initialize(model)
     if options.precision == "bf16" and not options.infer and not MODERN:
         pytorch_networks.replace_relu6(model)

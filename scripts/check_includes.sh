@@ -50,6 +50,7 @@ function rules(    lines, count, i, parts) {
         "layers/model: layers;" \
         "layers/keras: layers;" \
         "models: layers;" \
+        "onnx: models passes;" \
         "losses: ops;" \
         "metrics: losses;" \
         "optimizers: ops;" \

@@ -300,8 +300,8 @@ liana_status liana__onnx_save_graph(const liana_graph *graph, const char *path, 
     LIANA__SCOPED(liana__arena) arena = {0};
     const built made = {.graph = (liana_graph *)graph};
     liana__onnx_export file = {.arena = &arena, .error = error, .batches = {1, 1}};
-    const liana_status status = export_graphs(&file, (const built[]){made, made}, &(liana_onnx_options){0}, path,
-                                              LIANA__ONNX_MOST_INSIDE);
+    const liana_status status =
+        export_graphs(&file, (const built[]){made, made}, &(liana_onnx_options){0}, path, LIANA__ONNX_MOST_INSIDE);
     liana__text_free(&file.faults);
     return status;
 }

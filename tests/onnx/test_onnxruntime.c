@@ -149,8 +149,8 @@ static void write_sample(const liana__samples *op, size_t index)
         assert_ok(liana__onnx_save_graph(graph, in_folder(name, ".onnx"), &context->error), &context->error);
         liana__test_draw_inputs(graph, 12, inputs);
         liana__test_run(reference, graph, inputs, outputs);
-        /* Kernels of f32 differ from the reference by as much (tests/ops/test_ops.c). Half floats are rounded to 11 bits,
-         * and by onnxruntime after each of several ops. */
+        /* Kernels of f32 differ from the reference by as much (tests/ops/test_ops.c). Half floats are rounded to 11
+         * bits, and by onnxruntime after each of several ops. */
         const double tolerance = outputs[0].dtype == LIANA_F16 ? 0x1p-9 : 2e-5;
         writing w = open_case(name, sample.tolerance > tolerance ? sample.tolerance : tolerance, NULL);
         open_run(&w, 0);
@@ -523,7 +523,7 @@ static void write_layer(const char *from, const char *name, size_t *num_refused)
     const char *reason = refusal_of(model), *to = in_folder("refused", ".onnx");
     if (reason) {
         assert_int_equal(liana_model_save_onnx(model, to, NULL), LIANA_UNIMPLEMENTED);
-        assert_non_null(strstr(context->error.message, reason));
+        assert_says(context->error.message, reason);
         assert_false(liana__file_exists(to));
         ++*num_refused;
     } else {

@@ -50,7 +50,7 @@ function rules(    lines, count, i, parts) {
         "layers/model: layers;" \
         "layers/keras: layers;" \
         "models: layers;" \
-        "onnx: models passes;" \
+        "onnx: models passes formats;" \
         "losses: ops;" \
         "metrics: losses;" \
         "optimizers: ops;" \
@@ -68,7 +68,7 @@ function rules(    lines, count, i, parts) {
         "train/callbacks: train/checkpoint;" \
         "train/job: train/callbacks;" \
         "train/config: train/job;" \
-        "train/model: train/config;" \
+        "train/model: train/config onnx;" \
         "train/estimator: train/model;" \
         "train/run: train/model;" \
         "train: train/run train/estimator;" \

@@ -68,7 +68,7 @@ function rules(    lines, count, i, parts) {
         "train/callbacks: train/checkpoint;" \
         "train/job: train/callbacks;" \
         "train/config: train/job;" \
-        "train/model: train/config;" \
+        "train/model: train/config onnx;" \
         "train/estimator: train/model;" \
         "train/run: train/model;" \
         "train: train/run train/estimator;" \

@@ -18,6 +18,7 @@
 #include <liana/model.h>
 #include <liana/models.h>
 #include <liana/objective.h>
+#include <liana/onnx.h>
 #include <liana/ops.h>
 #include <liana/optimizer.h>
 #include <liana/options.h>

@@ -4,6 +4,7 @@
 #include "formats/tensorflow/foreign_model.h"
 #include "ir/shape.h"
 #include "models/models.h"
+#include "onnx/export_model.h"
 #include "train/checkpoint/named_weights.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/checkpoint/temporary.h"
@@ -45,14 +46,16 @@ liana_status liana__model_write_any(liana_model *model, const char *path, liana_
                                     const liana__notes *notes, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
-    const bool is_file = liana__model_file_is_named(path), is_remote = liana__path_is_remote(path);
+    const bool is_onnx = liana__onnx_is_named(path), is_remote = liana__path_is_remote(path);
+    const bool is_file = liana__model_file_is_named(path) || is_onnx;
     if (is_file && is_remote) {
         return liana__fail(error, LIANA_UNIMPLEMENTED,
                            "'%s': only folders are sent to a bucket; write the file to this machine, and copy it",
                            path);
     }
-    if (!is_file && in != LIANA__KERAS3) return liana__model_fail_older(path, error);
+    if ((!is_file || is_onnx) && in != LIANA__KERAS3) return liana__model_fail_older(path, error);
     if (!is_file) LIANA_TRY(liana__folder_name_check(path, "a folder with model.json and weights.safetensors", error));
+    if (is_onnx) return liana__onnx_save(model, path, &(liana_onnx_options){0}, LIANA__ONNX_MOST_INSIDE, error);
     LIANA_TRY(liana__model_check(model, error));
     LIANA_TRY(liana__model_check_used(model, error)); /* else nobody could load it */
     LIANA_TRY(liana__model_values_complete(model, error));

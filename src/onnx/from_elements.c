@@ -291,6 +291,46 @@ static void write_list(const written *own, int axis, int64_t place)
     liana__text_add(own->text, "]");
 }
 
+/* A constant that was made for each example of the batch, with the same numbers: those of one example. */
+static liana_status take_example(liana__import *own, liana__import_node *node, const liana__import_value *value,
+                                 liana__import_constant **constant)
+{
+    const liana__import_constant *all = *constant;
+    const int axis = value->rank - all->rank;
+    int batch = -1;
+    for (int i = 0; i < all->rank; i++) {
+        const bool meets = axis + i >= 0 && liana__import_has_batch(value, axis + i);
+        if (meets && all->dims[i] == own->batch && all->dims[i] > 1) batch = i;
+    }
+    if (batch < 0) return LIANA_OK;
+    liana__import_constant *one = liana__arena_copy(&own->arena, all, sizeof *all);
+    int64_t inner = 1;
+    for (int i = batch + 1; i < all->rank; i++) inner *= all->dims[i];
+    const float *floats = all->is_float ? liana__import_floats(own, *constant) : NULL;
+    const int64_t *ints = all->is_float ? NULL : liana__import_ints(own, *constant);
+    if (!one || (!floats && !ints)) return one ? own->error->status : liana__fail_memory(own->error, own->path);
+    const int64_t count = all->count / own->batch;
+    float *some = liana__arena_allocate(&own->arena, (size_t)(count + 1) * sizeof *some);
+    int64_t *whole = liana__arena_allocate(&own->arena, (size_t)(count + 1) * sizeof *whole);
+    if (!some || !whole) return liana__fail_memory(own->error, own->path);
+    bool is_same = true;
+    for (int64_t i = 0; i < all->count; i++) {
+        const int64_t first = i / (inner * own->batch) * inner * own->batch + i % inner;
+        const int64_t place = i / (inner * own->batch) * inner + i % inner;
+        is_same = is_same && (floats ? floats[i] == floats[first] : ints[i] == ints[first]);
+        if (floats) some[place] = floats[first];
+        if (ints) whole[place] = ints[first];
+    }
+    if (!is_same) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "a constant has other numbers for each example");
+    one->dims[batch] = 1;
+    one->count = count;
+    one->tensor = NULL;
+    one->floats = floats ? some : NULL;
+    one->ints = floats ? NULL : whole;
+    *constant = one;
+    return LIANA_OK;
+}
+
 /* Gives the value axes for those of the constant: its axes are then whole or several axes of the result. */
 static liana_status make_room(liana__import *own, liana__import_node *node, const liana__import_constant *constant,
                               liana__import_value *value)
@@ -340,6 +380,7 @@ liana_status liana__import_write_constant(liana__import *own, liana__import_node
                                           liana__import_constant *constant, liana__import_value *value, bool whole,
                                           liana__text *text)
 {
+    LIANA_TRY(take_example(own, node, value, &constant));
     written made = {.own = own, .constant = constant, .text = text};
     if (constant->count > 1 << 16) {
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OLDEST_OPSET = 7, NEWEST_OPSET = 24 };
+enum {
+    OLDEST_OPSET = 7,
+    NEWEST_OPSET = 24,
+    /* Stands for a batch of any size while shapes are computed: a prime, so that a Reshape shows where the batch goes. */
+    ANY_BATCH = 127,
+};
 static const size_t MOST_BYTES = (size_t)1 << 31; /* of a message of protobuf */
-
-bool liana__onnx_is_named(const char *path)
-{
-    return liana__ends_with(path, ".onnx");
-}
 
 liana_status liana__import_fail(const liana__import *own, const liana__import_node *node, liana_status status,
                                 const char *format, ...)
@@ -159,11 +159,11 @@ static liana_status input_dtype(const liana__import *own, const Liana__Onnx__Val
 static liana_status add_input(liana__import *own, const Liana__Onnx__ValueInfo *info, liana__import_value *value)
 {
     int64_t dims[LIANA_MAX_RANK], example[LIANA_MAX_RANK];
-    int rank, batch, order[LIANA_MAX_RANK], count = 0;
+    int rank = 0, batch, order[LIANA_MAX_RANK], count = 0;
     const char *dtype = NULL;
     LIANA_TRY(read_shape(own, info, value->name, dims, &rank, &batch));
     LIANA_TRY(input_dtype(own, info, value->name, &dtype));
-    const int64_t size = dims[batch] ? dims[batch] : 1;
+    const int64_t size = dims[batch] ? dims[batch] : ANY_BATCH;
     if (own->batch && own->batch != size) return fail_input(own, value->name, "has another batch than an input before");
     own->batch = size;
     const bool is_first_channels = rank >= 3 && rank <= 5 && batch == 0 && is_image(value, 0);
@@ -265,8 +265,10 @@ static liana_status set_outputs(liana__import *own)
         LIANA_TRY(output_result(own, value, &nodes[i]));
         names[i] = name;
     }
-    return liana__model_set_outputs(own->model, (liana_location){0}, nodes, graph->n_output > 1 ? names : NULL,
-                                    graph->n_output);
+    liana_status status = liana__model_set_outputs(own->model, own->where, nodes, graph->n_output > 1 ? names : NULL,
+                                                   graph->n_output);
+    if (status != LIANA_OK) *own->error = own->model->error;
+    return status;
 }
 
 /* ---- values ---- */
@@ -338,6 +340,8 @@ liana_status liana__model_from_onnx_bytes(liana_model *model, const void *bytes,
     liana__import own = {.model = model, .path = path, .options = options ? options : &usual, .error = &found,
                          .budget = (uint64_t)size * 64 + ((uint64_t)1 << 24)};
     Liana__Onnx__Model *file = NULL;
+    own.where.file = liana__arena_string(&model->arena, path);
+    if (!own.where.file) return liana__fail_memory(error, path);
     liana_status status = liana__import_unpack(&own.arena, bytes, size, path, &file, &found);
     own.file = file;
     if (status == LIANA_OK) status = build(&own);

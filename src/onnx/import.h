@@ -8,9 +8,6 @@
 #include "base/notes.h"
 #include "layers/model.h"
 
-/* Whether a file is read as ONNX: its name ends with ".onnx". The format has no first bytes of its own. */
-bool liana__onnx_is_named(const char *path);
-
 typedef struct liana__onnx_import_options {
     bool without_values; /* layers alone: the values of weights are not read */
     liana__notes notes;  /* what became of the file that its reader may not expect */

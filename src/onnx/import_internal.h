@@ -88,6 +88,7 @@ typedef struct liana__import_shared {
 typedef struct liana__import {
     liana_model *model;
     const char *path;
+    liana_location where; /* the file, in the model's arena */
     const liana__onnx_import_options *options;
     liana__error *error;
     liana__arena arena;

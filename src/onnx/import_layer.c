@@ -111,8 +111,10 @@ static const char *layer_name(liana__import *own, const liana__import_node *node
 static liana_status take_error(const liana__import *own, const liana__import_node *node)
 {
     const liana__error *found = &own->model->error;
+    const size_t length = strlen(own->path);
+    const bool is_placed = strncmp(found->message, own->path, length) == 0 && found->message[length] == ':';
     return liana__import_fail(own, node, found->status == LIANA_OUT_OF_MEMORY ? found->status : LIANA_INVALID_DATA,
-                              "%.900s", found->message);
+                              "%.900s", found->message + (is_placed ? length + 2 : 0));
 }
 
 liana_status liana__import_add(liana__import *own, const liana__import_node *node, const char *type, const char *stem,
@@ -121,6 +123,7 @@ liana_status liana__import_add(liana__import *own, const liana__import_node *nod
 {
     const char *nearest;
     const liana__layer_request request = {
+        .here = own->where,
         .type = liana__part_find(NULL, &liana__layer_kind, type, &nearest),
         .name = layer_name(own, node, stem),
         .inputs = inputs,
@@ -153,7 +156,7 @@ liana_status liana__import_operation(liana__import *own, const liana__import_nod
 liana_status liana__import_again(liana__import *own, const liana__import_node *node, size_t layer, size_t input,
                                  size_t *result)
 {
-    const liana__layer_request request = {.inputs = &input, .num_inputs = 1};
+    const liana__layer_request request = {.here = own->where, .inputs = &input, .num_inputs = 1};
     const liana_layer made = liana__model_reuse(own->model, layer, &request);
     if (!made.id) return take_error(own, node);
     *result = made.id - 1;

@@ -395,7 +395,8 @@ typedef struct cutting {
     int first[LIANA_MAX_RANK], length[LIANA_MAX_RANK]; /* the pieces of each new axis */
 } cutting;
 
-/* Cuts the sequence of axes so that each new axis is several pieces in a row. False: they do not fit each other. */
+/* Cuts the sequence of axes so that each new axis is several pieces in a row. False: they do not fit each other. A file
+ * for a batch of 1 leaves open to which of two axes the batch belongs: to the first if axes are joined. */
 static bool cut(const liana__import *own, const liana__import_value *value, const int64_t *dims, int rank,
                 cutting *made)
 {
@@ -410,12 +411,18 @@ static bool cut(const liana__import *own, const liana__import_value *value, cons
     for (int i = 0; i < rank; i++) {
         int64_t left = dims[i];
         made->first[i] = made->count;
-        while (at < count && (left > 1 || (rest[at].size == 1 && made->count == made->first[i]))) {
-            if (made->count == 2 * LIANA_MAX_RANK) return false;
+        while (at < count && (left != 1 || (rest[at].size == 1 && made->count == made->first[i]))) {
+            if (made->count == 2 * LIANA_MAX_RANK || left == 0) return false;
+            if (left == -1) { /* the batch, and no more */
+                made->pieces[made->count++] = rest[at++];
+                break;
+            }
             if (left % rest[at].size == 0) {
                 left /= rest[at].size;
                 made->pieces[made->count++] = rest[at++];
-                if (left == 1) break;
+                const bool takes_batch = at < count && rest[at].axis == 0 && rest[at].size == 1 && rank < value->rank;
+                if (left == 1 && !(takes_batch && i + 1 < rank && dims[i + 1] != 1)) break;
+                if (left == 1) left = -1;
                 continue;
             }
             if (rest[at].axis == 0 || rest[at].size % left) return false;
@@ -423,7 +430,7 @@ static bool cut(const liana__import *own, const liana__import_value *value, cons
             rest[at].size /= left;
             left = 1;
         }
-        if (left != 1) return false;
+        if (left != 1 && left != -1) return false;
         made->length[i] = made->count - made->first[i];
     }
     for (; at < count && rest[at].size == 1 && rank && made->count < 2 * LIANA_MAX_RANK; at++) {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "formats/sniff.h"
 #include "ir/shape.h"
+#include "onnx/export_model.h"
 #include "onnx/import.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "formats/json.h"
 #include "formats/sniff.h"
 #include "formats/tensorflow/foreign_model.h"
+#include "onnx/export_model.h"
 #include "onnx/import.h"
 #include "train/model/keras_assets.h"
 #include "train/model/keras_compile.h"

@@ -48,7 +48,8 @@ static void same_padding(const window_shape *own, int side, int64_t input, int64
     *after = total - total / 2;
 }
 
-static liana_status read_padding(liana__import *own, liana__import_node *node, const liana_shape *images, window_shape *made)
+static liana_status read_padding(liana__import *own, liana__import_node *node, const liana_shape *images,
+                                 window_shape *made)
 {
     const int64_t *pads;
     int64_t count;
@@ -80,8 +81,8 @@ static liana_status read_window(liana__import *own, liana__import_node *node, co
 {
     *made = (window_shape){.sides = images->rank - 2};
     if (made->sides < 1 || made->sides > MOST_SIDES) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found %d axes, expected 3 to 5: [batch, channels, ...]",
-                                  images->rank);
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "found %d axes, expected 3 to 5: [batch, channels, ...]", images->rank);
     }
     LIANA_TRY(read_sides(own, node, "kernel_shape", made->sides, kernel ? 1 : 0, made->size));
     for (int i = 0; kernel && i < made->sides; i++) made->size[i] = kernel[i];
@@ -111,7 +112,8 @@ static liana_status zero_padding(liana__import *own, const liana__import_node *n
     return liana__import_add(own, node, type, "", &options, images, 1, images);
 }
 
-static liana_status cropping(liana__import *own, const liana__import_node *node, const window_shape *window, size_t *images)
+static liana_status cropping(liana__import *own, const liana__import_node *node, const window_shape *window,
+                             size_t *images)
 {
     char type[32];
     int64_t pairs[2 * MOST_SIDES];
@@ -149,8 +151,8 @@ static liana_status read_kernel(liana__import *own, liana__import_node *node, in
     return made->key ? LIANA_OK : liana__fail_memory(own->error, own->path);
 }
 
-static liana_status give_bias(liana__import *own, liana__import_node *node, size_t result, const kernel_parts *own_kernel,
-                              int64_t filters)
+static liana_status give_bias(liana__import *own, liana__import_node *node, size_t result,
+                              const kernel_parts *own_kernel, int64_t filters)
 {
     const int order[] = {0};
     float *values;
@@ -165,7 +167,8 @@ static liana_status give_bias(liana__import *own, liana__import_node *node, size
 
 /* ONNX's [filters, in, sizes] as [sizes, in, filters]; that of a transposed convolution [in, filters, sizes] as [sizes,
  * filters, in]. */
-static liana_status give_kernel(liana__import *own, liana__import_node *node, size_t result, const kernel_parts *own_kernel)
+static liana_status give_kernel(liana__import *own, liana__import_node *node, size_t result,
+                                const kernel_parts *own_kernel)
 {
     int order[LIANA_MAX_RANK];
     float *values;
@@ -273,7 +276,8 @@ static liana_status read_conv_transpose(liana__import *own, liana__import_node *
     if (!is_same) liana__import_set_ints(&options, "output_padding", more, window.sides);
     liana__import_set_bool(&options, "use_bias", kernel.bias != NULL);
     size_t result;
-    LIANA_TRY(liana__import_add(own, node, type, liana__import_stem(own, kernel.weight), &options, &images, 1, &result));
+    LIANA_TRY(
+        liana__import_add(own, node, type, liana__import_stem(own, kernel.weight), &options, &images, 1, &result));
     LIANA_TRY(give_kernel(own, node, result, &kernel));
     LIANA_TRY(give_bias(own, node, result, &kernel, filters));
     if (!is_same) LIANA_TRY(cropping(own, node, &window, &result));
@@ -314,7 +318,8 @@ static liana_status pad_maximum(liana__import *own, liana__import_node *node, co
     for (int i = 0; i < window->sides; i++) {
         liana__text_add(&text, "[%lld, %lld], ", (long long)window->before[i], (long long)window->after[i]);
     }
-    return liana__import_operation(own, node, images, 1, images, "pad(constant_values=-3.0e+38, pad_width=[[0, 0], %s[0, 0]])",
+    return liana__import_operation(own, node, images, 1, images,
+                                   "pad(constant_values=-3.0e+38, pad_width=[[0, 0], %s[0, 0]])",
                                    text.data ? text.data : "");
 }
 
@@ -329,7 +334,8 @@ static liana_status mend_means(liana__import *own, liana__import_node *node, con
         total *= out.dims[i + 1];
         all *= window->size[i];
     }
-    if (total > 1 << 14) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "count_include_pad of a large image");
+    if (total > 1 << 14)
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "count_include_pad of a large image");
     for (int64_t cell = 0; cell < total; cell++) {
         int opened = 0;
         for (int i = window->sides - 1; i >= 0 && index[i] == 0; i--) opened++;
@@ -373,7 +379,8 @@ static liana_status read_pool(liana__import *own, liana__import_node *node)
         window.is_same = window.is_same && window.after[i] == before.after[i];
     }
     if (is_dilated || (node->num_outputs > 1 && node->outputs[1] && node->outputs[1]->num_users)) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "pooling with dilations, or with indices as a result");
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "pooling with dilations, or with indices as a result");
     }
     const bool is_same = window.is_padded && window.is_same && (is_maximum || !counts_padding);
     const bool is_apart = window.is_padded && !is_same;
@@ -412,30 +419,23 @@ static liana_status read_global_pool(liana__import *own, liana__import_node *nod
 
 /* ---- padding and sizes ---- */
 
-static liana_status read_pad(liana__import *own, liana__import_node *node)
+/* The cells before and after each axis of the result. The axes of the value that get some become whole. */
+static liana_status read_pads(liana__import *own, liana__import_node *node, liana__import_value *x,
+                              int64_t all[LIANA_MAX_RANK][2], bool *is_any)
 {
-    liana__import_value *x;
     const int64_t *pads, *axes;
-    int64_t count, num_axes, all[LIANA_MAX_RANK][2] = {{0}};
-    double value;
-    LIANA_TRY(liana__import_result(own, node, 0, &x));
+    int64_t count, num_axes, both[LIANA_MAX_RANK][2] = {{0}};
     LIANA_TRY(liana__import_integers(own, node, "pads", 1, &pads, &count));
     LIANA_TRY(liana__import_integers(own, node, "axes", 3, &axes, &num_axes));
-    LIANA_TRY(liana__import_number(own, node, "value", 2, 0, &value));
-    const int rank = x->rank;
-    const int64_t expected = num_axes ? num_axes : rank;
-    const bool is_constant = strcmp(liana__import_text(node, "mode", "constant").text, "constant") == 0;
-    if (!is_constant) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "padding other than with a constant");
+    const int64_t expected = num_axes ? num_axes : x->rank;
     if (count != 2 * expected) {
         return liana__import_fail(own, node, LIANA_INVALID_DATA, "pads: found %lld numbers, expected %lld",
                                   (long long)count, (long long)(2 * expected));
     }
-    bool is_any = false;
     for (int64_t i = 0; i < expected; i++) {
-        int axis;
-        LIANA_TRY(liana__import_axis_of(own, node, num_axes ? axes[i] : i, rank, &axis));
-        int single = 0;
+        int axis, single;
         const int64_t before = pads[i], after = pads[i + expected];
+        LIANA_TRY(liana__import_axis_of(own, node, num_axes ? axes[i] : i, x->rank, &axis));
         if (before < 0 || after < 0 || before > 1 << 20 || after > 1 << 20) {
             return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "pads: found a number below 0, or too large");
         }
@@ -444,15 +444,29 @@ static liana_status read_pad(liana__import *own, liana__import_node *node)
             return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "pads: examples are added to the batch");
         }
         LIANA_TRY(liana__import_single(own, node, x, axis, &single));
-        is_any = true;
+        both[axis][0] = before;
+        both[axis][1] = after;
+        *is_any = true;
     }
-    for (int64_t i = 0; i < expected; i++) {
-        int axis;
-        LIANA_TRY(liana__import_axis_of(own, node, num_axes ? axes[i] : i, rank, &axis));
-        if (!pads[i] && !pads[i + expected]) continue;
-        all[x->axes[axis].at[0]][0] = pads[i];
-        all[x->axes[axis].at[0]][1] = pads[i + expected];
+    for (int axis = 0; axis < x->rank; axis++) {
+        if (both[axis][0] || both[axis][1]) memcpy(all[x->axes[axis].at[0]], both[axis], sizeof both[axis]);
     }
+    return LIANA_OK;
+}
+
+static liana_status read_pad(liana__import *own, liana__import_node *node)
+{
+    liana__import_value *x;
+    int64_t all[LIANA_MAX_RANK][2] = {{0}};
+    double value;
+    bool is_any = false;
+    LIANA_TRY(liana__import_result(own, node, 0, &x));
+    LIANA_TRY(liana__import_number(own, node, "value", 2, 0, &value));
+    const liana__import_word mode = liana__import_text(node, "mode", "constant");
+    if (strcmp(mode.text, "constant") != 0) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found the mode '%s', expected constant", mode.text);
+    }
+    LIANA_TRY(read_pads(own, node, x, all, &is_any));
     size_t result = x->result;
     const int sides = liana__import_shape(own, result)->rank - 2;
     window_shape window = {.sides = sides};
@@ -520,7 +534,8 @@ static liana_status read_resize(liana__import *own, liana__import_node *node)
     const bool is_whole = sizes[0] % shape.dims[1] == 0 && sizes[1] % shape.dims[2] == 0;
     const bool is_half = strcmp(place.text, "half_pixel") == 0 || strcmp(place.text, "pytorch_half_pixel") == 0;
     const bool rounds_down = strcmp(liana__import_text(node, "nearest_mode", "round_prefer_floor").text, "ceil") != 0;
-    const bool is_asymmetric = strcmp(place.text, "asymmetric") == 0 &&
+    const bool is_asymmetric =
+        strcmp(place.text, "asymmetric") == 0 &&
         (is_upsample || strcmp(liana__import_text(node, "nearest_mode", "round_prefer_floor").text, "floor") == 0);
     if (!(is_nearest && is_whole && ((is_half && rounds_down) || is_asymmetric)) &&
         !(is_linear && is_half && !liana__import_int(node, "antialias", 0))) {
@@ -535,7 +550,8 @@ static liana_status read_resize(liana__import *own, liana__import_node *node)
     if (is_whole) liana__import_set_ints(&options, "size", factors, 2);
     if (!is_whole) liana__import_set_int(&options, "height", sizes[0]);
     if (!is_whole) liana__import_set_int(&options, "width", sizes[1]);
-    LIANA_TRY(liana__import_add(own, node, is_whole ? "UpSampling2D" : "Resizing", NULL, &options, &images, 1, &result));
+    LIANA_TRY(
+        liana__import_add(own, node, is_whole ? "UpSampling2D" : "Resizing", NULL, &options, &images, 1, &result));
     liana__import_set_images(node->outputs[0], result, 4);
     return LIANA_OK;
 }

@@ -38,16 +38,24 @@ typedef struct name_row {
 } name_row;
 
 static const name_row activations[] = {
-    {"Sigmoid", "sigmoid"},   {"Tanh", "tanh"}, {"Softplus", "softplus"}, {"Softsign", "softsign"},
-    {"HardSwish", "hard_silu"}, {"Mish", "mish"}, {NULL, NULL},
+    {"Sigmoid", "sigmoid"},
+    {"Tanh", "tanh"},
+    {"Softplus", "softplus"},
+    {"Softsign", "softsign"},
+    {"HardSwish", "hard_silu"},
+    {"Mish", "mish"},
+    {NULL, NULL},
 };
 static const name_row operations[] = {
-    {"Exp", "exp"},     {"Log", "log"},     {"Sqrt", "sqrt"},   {"Neg", "negative"}, {"Abs", "abs"},
-    {"Reciprocal", "reciprocal"}, {"Floor", "floor"}, {"Ceil", "ceil"},   {"Round", "round"},  {"Sign", "sign"},
-    {"Erf", "erf"},     {"Sin", "sin"},     {"Cos", "cos"},     {"Tan", "tan"},      {"Sinh", "sinh"},
-    {"Cosh", "cosh"},   {"Asin", "arcsin"}, {"Acos", "arccos"}, {"Atan", "arctan"},  {"Asinh", "arcsinh"},
-    {"Acosh", "arccosh"}, {"Atanh", "arctanh"}, {"Not", "logical_not"}, {"IsNaN", "isnan"}, {"IsInf", "isinf"},
-    {NULL, NULL},
+    {"Exp", "exp"},       {"Log", "log"},         {"Sqrt", "sqrt"},
+    {"Neg", "negative"},  {"Abs", "abs"},         {"Reciprocal", "reciprocal"},
+    {"Floor", "floor"},   {"Ceil", "ceil"},       {"Round", "round"},
+    {"Sign", "sign"},     {"Erf", "erf"},         {"Sin", "sin"},
+    {"Cos", "cos"},       {"Tan", "tan"},         {"Sinh", "sinh"},
+    {"Cosh", "cosh"},     {"Asin", "arcsin"},     {"Acos", "arccos"},
+    {"Atan", "arctan"},   {"Asinh", "arcsinh"},   {"Acosh", "arccosh"},
+    {"Atanh", "arctanh"}, {"Not", "logical_not"}, {"IsNaN", "isnan"},
+    {"IsInf", "isinf"},   {NULL, NULL},
 };
 
 static const char *find_name(const name_row *rows, const char *op)
@@ -102,8 +110,8 @@ static liana_status read_selu(liana__import *own, liana__import_node *node)
     const double alpha = liana__import_float(node, "alpha", 1.67326319217681884765625);
     const double gamma = liana__import_float(node, "gamma", 1.05070102214813232421875);
     if (fabs(alpha - 1.6732632) < 1e-6 && fabs(gamma - 1.0507010) < 1e-6) return activate(own, node, "selu");
-    return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found alpha %g and gamma %g, expected those of SELU", alpha,
-                              gamma);
+    return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found alpha %g and gamma %g, expected those of SELU",
+                              alpha, gamma);
 }
 
 static liana_status read_gelu(liana__import *own, liana__import_node *node)
@@ -139,7 +147,8 @@ static liana_status read_clip(liana__import *own, liana__import_node *node)
         return add_one(own, node, "ReLU", &options);
     }
     if (!(low <= high)) return liana__import_fail(own, node, LIANA_INVALID_DATA, "min %g is above max %g", low, high);
-    snprintf(text, sizeof text, "clip(x_min=%.9e, x_max=%.9e)", low < -3e38 ? -3.4e38 : low, high > 3e38 ? 3.4e38 : high);
+    snprintf(text, sizeof text, "clip(x_min=%.9e, x_max=%.9e)", low < -3e38 ? -3.4e38 : low,
+             high > 3e38 ? 3.4e38 : high);
     return operate(own, node, text);
 }
 
@@ -154,7 +163,8 @@ static liana_status read_prelu(liana__import *own, liana__import_node *node)
     const int64_t channels = shape.dims[shape.rank - 1];
     const bool is_constant = liana__import_is_constant(slope);
     if (!is_constant || (slope->constant->count != channels && slope->constant->count != 1)) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "its slope is no initializer with a number for each channel");
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "its slope is no initializer with a number for each channel");
     }
     const liana__import_options options = liana__import_options_new(own);
     int64_t axes[LIANA_MAX_RANK];
@@ -184,7 +194,8 @@ static liana_status read_softmax(liana__import *own, liana__import_node *node)
         if (liana__import_size(own, x, i) == 1) continue;
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "softmax over several axes together");
     }
-    if (liana__import_has_batch(x, axis)) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "softmax over the batch");
+    if (liana__import_has_batch(x, axis))
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "softmax over the batch");
     LIANA_TRY(liana__import_single(own, node, x, axis, &single));
     if (is_log) {
         LIANA_TRY(liana__import_operation(own, node, &x->result, 1, &result, "log_softmax(axis=%d)", single));
@@ -213,7 +224,8 @@ static liana_status read_dropout(liana__import *own, liana__import_node *node)
     double rate;
     LIANA_TRY(liana__import_number(own, node, "ratio", 1, 0.5, &rate));
     if (!(rate > 0)) return read_identity(own, node);
-    if (rate >= 1) return liana__import_fail(own, node, LIANA_INVALID_DATA, "found a ratio of %g, expected less than 1", rate);
+    if (rate >= 1)
+        return liana__import_fail(own, node, LIANA_INVALID_DATA, "found a ratio of %g, expected less than 1", rate);
     if (node->num_outputs > 1 && node->outputs[1] && node->outputs[1]->num_users) {
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "its mask is read");
     }
@@ -321,7 +333,8 @@ static liana_status take_example(liana__import *own, liana__import_node *node, c
         if (floats) some[place] = floats[first];
         if (ints) whole[place] = ints[first];
     }
-    if (!is_same) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "a constant has other numbers for each example");
+    if (!is_same)
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "a constant has other numbers for each example");
     one->dims[batch] = 1;
     one->count = count;
     one->tensor = NULL;
@@ -383,9 +396,10 @@ liana_status liana__import_write_constant(liana__import *own, liana__import_node
     LIANA_TRY(take_example(own, node, value, &constant));
     written made = {.own = own, .constant = constant, .text = text};
     if (constant->count > 1 << 16) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
-                                  "a constant of %lld numbers is no weight of a layer; at most %d can stand in an operation",
-                                  (long long)constant->count, 1 << 16);
+        return liana__import_fail(
+            own, node, LIANA_UNIMPLEMENTED,
+            "a constant of %lld numbers is no weight of a layer; at most %d can stand in an operation",
+            (long long)constant->count, 1 << 16);
     }
     LIANA_TRY(make_room(own, node, constant, value));
     made.floats = constant->is_float ? liana__import_floats(own, constant) : NULL;
@@ -400,10 +414,11 @@ liana_status liana__import_write_constant(liana__import *own, liana__import_node
     write_list(&made, first, 0);
     if (constant->count > 1 && constant->is_float && !own->told_constants) {
         own->told_constants = true;
-        liana__note(&own->options->notes,
-                    "%s: constants in arithmetic, such as '%.100s' of %s '%.100s', are kept as they are; training does not "
-                    "change them",
-                    own->path, constant->name ? constant->name : "", node->op, node->name);
+        liana__note(
+            &own->options->notes,
+            "%s: constants in arithmetic, such as '%.100s' of %s '%.100s', are kept as they are; training does not "
+            "change them",
+            own->path, constant->name ? constant->name : "", node->op, node->name);
     }
     return text->failed ? liana__fail_memory(own->error, own->path) : LIANA_OK;
 }
@@ -487,8 +502,10 @@ static liana_status read_binary(liana__import *own, liana__import_node *node)
     }
     if (node->num_inputs == 1) return read_identity(own, node);
     liana__import_value *a = node->inputs[0], *b = node->inputs[1];
-    if (node->num_inputs == 2 && liana__import_is_constant(b) && a) return with_constant(own, node, row, a, b->constant, false);
-    if (node->num_inputs == 2 && liana__import_is_constant(a) && b) return with_constant(own, node, row, b, a->constant, true);
+    if (node->num_inputs == 2 && liana__import_is_constant(b) && a)
+        return with_constant(own, node, row, a, b->constant, false);
+    if (node->num_inputs == 2 && liana__import_is_constant(a) && b)
+        return with_constant(own, node, row, b, a->constant, true);
     return of_results(own, node, row);
 }
 
@@ -501,7 +518,8 @@ static liana_status read_where(liana__import *own, liana__import_node *node)
     LIANA__SCOPED(liana__text) text = {0};
     for (size_t i = 0; i < 3; i++) {
         const liana__import_value *value = liana__import_input(node, i);
-        if (!value) return liana__import_fail(own, node, LIANA_INVALID_DATA, "found %zu inputs, expected 3", node->num_inputs);
+        if (!value)
+            return liana__import_fail(own, node, LIANA_INVALID_DATA, "found %zu inputs, expected 3", node->num_inputs);
         if (value->kind == LIANA__IMPORT_RESULT) values[count++] = *value;
     }
     LIANA_TRY(liana__import_align(own, node, values, count));
@@ -510,7 +528,8 @@ static liana_status read_where(liana__import *own, liana__import_node *node)
         if (value->kind != LIANA__IMPORT_CONSTANT) continue;
         const int before = liana__import_shape(own, values[0].result)->rank;
         liana__text_add(&text, "%s%s=", text.data ? ", " : "", names[i]);
-        LIANA_TRY(liana__import_write_constant(own, node, value->constant, &values[0], value->constant->count > 1, &text));
+        LIANA_TRY(
+            liana__import_write_constant(own, node, value->constant, &values[0], value->constant->count > 1, &text));
         if (before != liana__import_shape(own, values[0].result)->rank) {
             return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "its constants have more axes than its data");
         }

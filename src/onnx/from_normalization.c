@@ -67,9 +67,9 @@ static liana_status read_batch_normalization(liana__import *own, liana__import_n
 /* ---- layer normalisation ---- */
 
 /* One of the axes from `axis` on. gamma and beta may be missing. */
-static liana_status add_layer_normalization(liana__import *own, liana__import_node *node, liana__import_value *x, int axis,
-                                            double epsilon, liana__import_constant *gamma, liana__import_constant *beta,
-                                            const char *type, liana__import_value *output)
+static liana_status add_layer_normalization(liana__import *own, liana__import_node *node, liana__import_value *x,
+                                            int axis, double epsilon, liana__import_constant *gamma,
+                                            liana__import_constant *beta, const char *type, liana__import_value *output)
 {
     size_t result;
     int64_t axes[LIANA_MAX_AXES] = {0}, count = 1;
@@ -83,13 +83,15 @@ static liana_status add_layer_normalization(liana__import *own, liana__import_no
     }
     for (int i = axis; i < x->rank; i++) {
         int single;
-        if (liana__import_has_batch(&like, i)) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it normalises over the batch");
+        if (liana__import_has_batch(&like, i))
+            return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it normalises over the batch");
         LIANA_TRY(liana__import_single(own, node, &like, i, &single));
         axes[num_axes++] = single;
         count *= liana__import_size(own, &like, i);
     }
     if ((gamma && gamma->count != count) || (beta && beta->count != count)) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "its scale or bias has not %lld numbers", (long long)count);
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "its scale or bias has not %lld numbers",
+                                  (long long)count);
     }
     const liana__import_options options = liana__import_options_new(own);
     const bool is_rms = type[0] == 'R';
@@ -117,7 +119,8 @@ static liana_status read_layer_normalization(liana__import *own, liana__import_n
     }
     const char *type = strcmp(node->op, "RMSNormalization") == 0 ? "RMSNormalization" : "LayerNormalization";
     return add_layer_normalization(own, node, x, axis, liana__import_float(node, "epsilon", 1e-5),
-                                   gamma ? gamma->constant : NULL, beta ? beta->constant : NULL, type, node->outputs[0]);
+                                   gamma ? gamma->constant : NULL, beta ? beta->constant : NULL, type,
+                                   node->outputs[0]);
 }
 
 /* ---- the same as arithmetic ---- */
@@ -203,7 +206,8 @@ static bool find_pattern(liana__import *own, liana__import_node *mean, pattern *
     if (!found->x || found->x->kind != LIANA__IMPORT_RESULT || !found->x->rank) return false;
     liana__import_node *subtract = liana__import_only_user(mean->outputs[0]);
     if (!subtract || strcmp(subtract->op, "Sub") != 0 || !is_last_axis(own, mean, found->x->rank)) return false;
-    if (liana__import_input(subtract, 0) != found->x || liana__import_input(subtract, 1) != mean->outputs[0]) return false;
+    if (liana__import_input(subtract, 0) != found->x || liana__import_input(subtract, 1) != mean->outputs[0])
+        return false;
     if (!note(found, mean) || !note(found, subtract) || !find_variance(own, subtract, found, &divide)) return false;
     const int64_t size = liana__import_size(own, found->x, found->x->rank - 1);
     found->output = divide->outputs[0];
@@ -227,9 +231,9 @@ liana_status liana__import_layer_normalization(liana__import *own, liana__import
     *is_done = strcmp(mean->op, "ReduceMean") == 0 && mean->num_outputs && find_pattern(own, mean, &found);
     if (!*is_done) return LIANA_OK;
     for (size_t i = 0; i < found.count; i++) found.nodes[i]->is_done = true;
-    return add_layer_normalization(own, found.gamma ? found.nodes[found.count - 1 - (found.beta != NULL)] : mean, found.x,
-                                   found.x->rank - 1, found.epsilon, found.gamma, found.beta, "LayerNormalization",
-                                   found.output);
+    return add_layer_normalization(own, found.gamma ? found.nodes[found.count - 1 - (found.beta != NULL)] : mean,
+                                   found.x, found.x->rank - 1, found.epsilon, found.gamma, found.beta,
+                                   "LayerNormalization", found.output);
 }
 
 /* ---- groups ---- */
@@ -267,10 +271,7 @@ static liana_status read_group_normalization(liana__import *own, liana__import_n
 }
 
 const liana__import_op liana__import_normalizations[] = {
-    {"BatchNormalization", read_batch_normalization},
-    {"LayerNormalization", read_layer_normalization},
-    {"RMSNormalization", read_layer_normalization},
-    {"InstanceNormalization", read_instance_normalization},
-    {"GroupNormalization", read_group_normalization},
-    {0},
+    {"BatchNormalization", read_batch_normalization}, {"LayerNormalization", read_layer_normalization},
+    {"RMSNormalization", read_layer_normalization},   {"InstanceNormalization", read_instance_normalization},
+    {"GroupNormalization", read_group_normalization}, {0},
 };

@@ -194,7 +194,8 @@ static liana_status einsum(liana__import *own, liana__import_node *node, liana__
     of_b.of[inner_b] = of_a.of[inner_a];
     of_b.of[columns] = 'z';
     for (int i = 0; i < rank_b; i++) {
-        if (!of_b.of[i]) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "an axis of one factor has no other");
+        if (!of_b.of[i])
+            return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "an axis of one factor has no other");
     }
     for (int i = 0; i < rank_a; i++) {
         if (i == rows || i == inner_a) continue;
@@ -276,10 +277,10 @@ static liana_status read_gemm(liana__import *own, liana__import_node *node)
                                   "expected rows of data times an initializer, without transA");
     }
     dense_parts made = {.kernel = kernel->constant,
-                  .bias = bias ? bias->constant : NULL,
-                  .is_transposed = liana__import_int(node, "transB", 0) != 0,
-                  .scale = liana__import_float(node, "alpha", 1),
-                  .bias_scale = liana__import_float(node, "beta", 1)};
+                        .bias = bias ? bias->constant : NULL,
+                        .is_transposed = liana__import_int(node, "transB", 0) != 0,
+                        .scale = liana__import_float(node, "alpha", 1),
+                        .bias_scale = liana__import_float(node, "beta", 1)};
     LIANA_TRY(check_kernel(own, node, made.kernel));
     if (made.bias && !is_vector(made.bias, dense_units(&made))) {
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found a bias of %lld numbers, expected %lld",

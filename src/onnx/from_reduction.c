@@ -76,11 +76,13 @@ static liana_status read_reduction(liana__import *own, liana__import_node *node)
         LIANA_TRY(liana__import_axis_of(own, node, count ? axes[i] : i, x->rank, &axis));
         leaves[axis] = true;
         if (liana__import_has_batch(x, axis)) {
-            return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it joins the examples of a batch (axis %d)", axis);
+            return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it joins the examples of a batch (axis %d)",
+                                      axis);
         }
     }
     bool is_any = false;
-    if (is_arg) LIANA_TRY(liana__import_single(own, node, x, (int)(arg_axis < 0 ? arg_axis + x->rank : arg_axis), &(int){0}));
+    if (is_arg)
+        LIANA_TRY(liana__import_single(own, node, x, (int)(arg_axis < 0 ? arg_axis + x->rank : arg_axis), &(int){0}));
     for (int i = 0; i < x->rank; i++) {
         for (int k = 0; leaves[i] && k < x->axes[i].count; k++) over[x->axes[i].at[k]] = is_any = true;
     }
@@ -92,8 +94,9 @@ static liana_status read_reduction(liana__import *own, liana__import_node *node)
 }
 
 const liana__import_op liana__import_reductions[] = {
-    {"ReduceMean", read_reduction}, {"ReduceSum", read_reduction},  {"ReduceMax", read_reduction},
-    {"ReduceMin", read_reduction},  {"ReduceProd", read_reduction}, {"ReduceLogSumExp", read_reduction},
-    {"ReduceL2", read_reduction},   {"ArgMax", read_reduction},     {"ArgMin", read_reduction},
-    {0},
+    {"ReduceMean", read_reduction}, {"ReduceSum", read_reduction},
+    {"ReduceMax", read_reduction},  {"ReduceMin", read_reduction},
+    {"ReduceProd", read_reduction}, {"ReduceLogSumExp", read_reduction},
+    {"ReduceL2", read_reduction},   {"ArgMax", read_reduction},
+    {"ArgMin", read_reduction},     {0},
 };

@@ -8,8 +8,8 @@
 typedef struct cell_kind {
     const char *op, *type;
     int gates;
-    int order[4];                  /* gate i of liana is gate order[i] of ONNX */
-    const char *functions[3];      /* ONNX's usual ones */
+    int order[4];             /* gate i of liana is gate order[i] of ONNX */
+    const char *functions[3]; /* ONNX's usual ones */
 } cell_kind;
 
 static const cell_kind kinds[] = {
@@ -57,7 +57,8 @@ static liana_status check_states(liana__import *own, liana__import_node *node)
     for (size_t i = 4; i < node->num_inputs; i++) {
         liana__import_value *value = node->inputs[i];
         if (!value) continue;
-        const float *numbers = i > 4 && liana__import_is_constant(value) ? liana__import_floats(own, value->constant) : NULL;
+        const float *numbers =
+            i > 4 && liana__import_is_constant(value) ? liana__import_floats(own, value->constant) : NULL;
         bool are_zeros = numbers != NULL;
         for (int64_t k = 0; are_zeros && k < value->constant->count; k++) are_zeros = numbers[k] == 0;
         if (are_zeros) continue;
@@ -84,9 +85,11 @@ static liana_status read_weights(liana__import *own, liana__import_node *node, r
         !has_shape(r, 3, made->directions, gates * units, units) ||
         (b && !has_shape(b, 2, made->directions, 2 * gates * units, 0))) {
         return liana__import_fail(own, node, LIANA_INVALID_DATA,
-                                  "its weights are no initializers [directions, %lld hidden_size, ...]", (long long)gates);
+                                  "its weights are no initializers [directions, %lld hidden_size, ...]",
+                                  (long long)gates);
     }
-    if (liana__import_attribute(node, "clip") || liana__import_int(node, "input_forget", 0) || liana__import_input(node, 7)) {
+    if (liana__import_attribute(node, "clip") || liana__import_int(node, "input_forget", 0) ||
+        liana__import_input(node, 7)) {
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "clip, input_forget or peepholes");
     }
     made->kernel = w->constant;
@@ -224,7 +227,8 @@ static liana_status read_recurrent(liana__import *own, liana__import_node *node)
     LIANA_TRY(liana__import_result(own, node, 0, &x));
     LIANA_TRY(read_weights(own, node, &made));
     if (x->rank != 3 || liana__import_int(node, "layout", 0) != 0) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "expected sequences [steps, batch, features] (layout 0)");
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "expected sequences [steps, batch, features] (layout 0)");
     }
     LIANA_TRY(liana__import_arrange(own, node, x, order, 3, &sequences));
     LIANA_TRY(add_recurrent(own, node, &made, sequences, &result));

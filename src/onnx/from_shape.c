@@ -36,7 +36,8 @@ static liana_status read_flatten(liana__import *own, liana__import_node *node)
     int64_t dims[2] = {1, 1}, given = liana__import_int(node, "axis", 1);
     LIANA_TRY(liana__import_result(own, node, 0, &x));
     if (given < 0) given += x->rank;
-    if (given < 0 || given > x->rank) return liana__import_fail(own, node, LIANA_INVALID_DATA, "found axis %lld", (long long)given);
+    if (given < 0 || given > x->rank)
+        return liana__import_fail(own, node, LIANA_INVALID_DATA, "found axis %lld", (long long)given);
     for (int i = 0; i < x->rank; i++) dims[i >= given] *= liana__import_size(own, x, i);
     return liana__import_reshape(own, node, x, dims, 2, node->outputs[0]);
 }
@@ -58,7 +59,8 @@ static liana_status read_reshape(liana__import *own, liana__import_node *node)
     LIANA_TRY(liana__import_result(own, node, 0, &x));
     LIANA_TRY(liana__import_integers(own, node, "shape", 1, &given, &count));
     const int64_t all = count_all(own, x);
-    if (count > LIANA_MAX_RANK) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found %lld axes", (long long)count);
+    if (count > LIANA_MAX_RANK)
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found %lld axes", (long long)count);
     for (int i = 0; i < count; i++) {
         const bool is_copied = given[i] == 0 && !liana__import_int(node, "allowzero", 0) && i < x->rank;
         dims[i] = is_copied ? liana__import_size(own, x, i) : given[i];
@@ -134,7 +136,8 @@ static liana_status read_unsqueeze(liana__import *own, liana__import_node *node)
     }
     liana__import_set_like(output, x, x->result);
     output->rank = rank;
-    for (int i = 0, from = 0; i < rank; i++) output->axes[i] = is_new[i] ? (liana__import_axis){.count = 0} : x->axes[from++];
+    for (int i = 0, from = 0; i < rank; i++)
+        output->axes[i] = is_new[i] ? (liana__import_axis){.count = 0} : x->axes[from++];
     return LIANA_OK;
 }
 
@@ -186,8 +189,8 @@ static range clamp_range(range given, int64_t size)
     return given;
 }
 
-static liana_status slice_axis(liana__import *own, liana__import_node *node, liana__import_value *x, int axis, range part,
-                               char *text, size_t room)
+static liana_status slice_axis(liana__import *own, liana__import_node *node, liana__import_value *x, int axis,
+                               range part, char *text, size_t room)
 {
     const int64_t size = liana__import_size(own, x, axis);
     if (part.step == 0) return liana__import_fail(own, node, LIANA_INVALID_DATA, "steps: found 0");
@@ -221,12 +224,14 @@ static liana_status read_slice(liana__import *own, liana__import_node *node)
     LIANA_TRY(liana__import_integers(own, node, "axes", 3, &axes, &num_axes));
     LIANA_TRY(liana__import_integers(own, node, "steps", 4, &steps, &num_steps));
     const bool fits = count == num_ends && (!num_axes || num_axes == count) && (!num_steps || num_steps == count);
-    if (!fits || count > x->rank) return liana__import_fail(own, node, LIANA_INVALID_DATA, "its numbers do not fit each other");
+    if (!fits || count > x->rank)
+        return liana__import_fail(own, node, LIANA_INVALID_DATA, "its numbers do not fit each other");
     for (int64_t i = 0; i < count; i++) {
         int axis, single;
         char text[80];
         LIANA_TRY(liana__import_axis_of(own, node, num_axes ? axes[i] : i, x->rank, &axis));
-        LIANA_TRY(slice_axis(own, node, x, axis, (range){starts[i], ends[i], num_steps ? steps[i] : 1}, text, sizeof text));
+        LIANA_TRY(
+            slice_axis(own, node, x, axis, (range){starts[i], ends[i], num_steps ? steps[i] : 1}, text, sizeof text));
         if (!*text) continue;
         LIANA_TRY(liana__import_single(own, node, x, axis, &single));
         memcpy(texts[axis], text, sizeof text);
@@ -246,16 +251,19 @@ static liana_status read_split(liana__import *own, liana__import_node *node)
     LIANA_TRY(liana__import_result(own, node, 0, &x));
     LIANA_TRY(liana__import_integers(own, node, "split", 1, &sizes, &count));
     LIANA_TRY(liana__import_axis_of(own, node, liana__import_int(node, "axis", 0), x->rank, &axis));
-    if (liana__import_has_batch(x, axis)) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it takes the batch apart");
+    if (liana__import_has_batch(x, axis))
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it takes the batch apart");
     LIANA_TRY(liana__import_single(own, node, x, axis, &single));
     const int64_t whole = liana__import_size(own, x, axis), parts = (int64_t)node->num_outputs;
-    if (count && count != parts) return liana__import_fail(own, node, LIANA_INVALID_DATA, "split: found %lld sizes", (long long)count);
+    if (count && count != parts)
+        return liana__import_fail(own, node, LIANA_INVALID_DATA, "split: found %lld sizes", (long long)count);
     const int64_t equal = parts ? (whole + parts - 1) / parts : 0;
     for (int64_t i = 0; i < parts; i++) {
         const int64_t left = whole - begin, size = count ? sizes[i] : equal < left ? equal : left;
         char text[64];
         const char *keys[LIANA_MAX_RANK] = {NULL};
-        if (size < 1 || size > left) return liana__import_fail(own, node, LIANA_INVALID_DATA, "split: found %lld", (long long)size);
+        if (size < 1 || size > left)
+            return liana__import_fail(own, node, LIANA_INVALID_DATA, "split: found %lld", (long long)size);
         snprintf(text, sizeof text, "%lld:%lld", (long long)begin, (long long)(begin + size));
         keys[single] = text;
         begin += size;
@@ -277,8 +285,8 @@ static liana_status read_embedding(liana__import *own, liana__import_node *node,
     LIANA_TRY(liana__import_result(own, node, 1, &ids));
     if (table->rank != 2 || !table->is_float || liana__import_int(node, "axis", 0) != 0 || !table->count) {
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
-                                  "found a table with %d axes and axis %lld, expected rows of a matrix of floats", table->rank,
-                                  (long long)liana__import_int(node, "axis", 0));
+                                  "found a table with %d axes and axis %lld, expected rows of a matrix of floats",
+                                  table->rank, (long long)liana__import_int(node, "axis", 0));
     }
     const int rank = liana__import_shape(own, ids->result)->rank;
     if (rank == LIANA_MAX_RANK) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "ids with %d axes", rank);
@@ -290,7 +298,8 @@ static liana_status read_embedding(liana__import *own, liana__import_node *node,
         const liana__import_options options = liana__import_options_new(own);
         liana__import_set_int(&options, "input_dim", table->dims[0]);
         liana__import_set_int(&options, "output_dim", table->dims[1]);
-        LIANA_TRY(liana__import_add(own, node, "Embedding", liana__import_stem(own, table), &options, &ids->result, 1, &result));
+        LIANA_TRY(liana__import_add(own, node, "Embedding", liana__import_stem(own, table), &options, &ids->result, 1,
+                                    &result));
         LIANA_TRY(liana__import_permuted(own, table, order, &values));
         LIANA_TRY(liana__import_give(own, node, result, 0, values));
         LIANA_TRY(liana__import_share(own, key, result));
@@ -309,18 +318,20 @@ static liana_status read_gather(liana__import *own, liana__import_node *node)
     if (liana__import_is_constant(x)) return read_embedding(own, node, x->constant);
     LIANA_TRY(liana__import_result(own, node, 0, &x));
     if (!liana__import_is_constant(indices) || indices->constant->rank > 1) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
-                                  "its indices are computed from the data, or have several axes; expected a constant list");
+        return liana__import_fail(
+            own, node, LIANA_UNIMPLEMENTED,
+            "its indices are computed from the data, or have several axes; expected a constant list");
     }
     LIANA_TRY(liana__import_axis_of(own, node, liana__import_int(node, "axis", 0), x->rank, &axis));
-    if (liana__import_has_batch(x, axis)) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it takes examples out of the batch");
+    if (liana__import_has_batch(x, axis))
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it takes examples out of the batch");
     LIANA_TRY(liana__import_single(own, node, x, axis, &single));
     const int64_t *list = liana__import_ints(own, indices->constant), size = liana__import_size(own, x, axis);
     if (!list) return own->error->status;
     for (int64_t i = 0; i < indices->constant->count; i++) {
         if (list[i] >= -size && list[i] < size) continue;
-        return liana__import_fail(own, node, LIANA_INVALID_DATA, "found index %lld along an axis of %lld", (long long)list[i],
-                                  (long long)size);
+        return liana__import_fail(own, node, LIANA_INVALID_DATA, "found index %lld along an axis of %lld",
+                                  (long long)list[i], (long long)size);
     }
     if (indices->constant->rank == 0) {
         char text[32];
@@ -333,11 +344,14 @@ static liana_status read_gather(liana__import *own, liana__import_node *node)
     }
     LIANA__SCOPED(liana__text) text = {0};
     if (indices->constant->count < 1 || indices->constant->count > 1 << 14) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found %lld indices", (long long)indices->constant->count);
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found %lld indices",
+                                  (long long)indices->constant->count);
     }
-    for (int64_t i = 0; i < indices->constant->count; i++) liana__text_add(&text, "%s%lld", i ? ", " : "", (long long)list[i]);
+    for (int64_t i = 0; i < indices->constant->count; i++)
+        liana__text_add(&text, "%s%lld", i ? ", " : "", (long long)list[i]);
     if (text.failed) return liana__fail_memory(own->error, own->path);
-    LIANA_TRY(liana__import_operation(own, node, &x->result, 1, &result, "take(indices=[%s], axis=%d)", text.data, single));
+    LIANA_TRY(
+        liana__import_operation(own, node, &x->result, 1, &result, "take(indices=[%s], axis=%d)", text.data, single));
     liana__import_set_like(node->outputs[0], x, result);
     return LIANA_OK;
 }
@@ -371,7 +385,8 @@ static bool same_axes(const liana__import_value *a, const liana__import_value *b
 }
 
 /* Results of one order are joined as they are; others get ONNX's, with the batch first. */
-static liana_status join(liana__import *own, liana__import_node *node, liana__import_value *values, size_t count, int axis)
+static liana_status join(liana__import *own, liana__import_node *node, liana__import_value *values, size_t count,
+                         int axis)
 {
     size_t inputs[LIANA_MAX_LAYER_INPUTS], result;
     int single = 0;
@@ -419,9 +434,11 @@ static liana_status read_concat(liana__import *own, liana__import_node *node)
     LIANA_TRY(liana__import_axis_of(own, node, liana__import_int(node, "axis", 0), first->rank, &axis));
     for (size_t i = 0; i < count; i++) {
         const liana__import_value *x = liana__import_input(node, i);
-        if (!x || x->rank != first->rank) return liana__import_fail(own, node, LIANA_INVALID_DATA, "its inputs have different axes");
+        if (!x || x->rank != first->rank)
+            return liana__import_fail(own, node, LIANA_INVALID_DATA, "its inputs have different axes");
         if (x->kind == LIANA__IMPORT_RESULT) values[i] = *x;
-        if (x->kind == LIANA__IMPORT_CONSTANT) LIANA_TRY(constant_result(own, node, first, axis, x->constant, &values[i]));
+        if (x->kind == LIANA__IMPORT_CONSTANT)
+            LIANA_TRY(constant_result(own, node, first, axis, x->constant, &values[i]));
         if (liana__import_has_batch(&values[i], axis)) {
             return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it joins batches");
         }
@@ -439,7 +456,8 @@ static liana_status read_expand(liana__import *own, liana__import_node *node)
     LIANA_TRY(liana__import_result(own, node, 0, &x));
     LIANA_TRY(liana__import_integers(own, node, is_tile ? "repeats" : "shape", 1, &given, &count));
     if (count > LIANA_MAX_RANK || (is_tile && count != x->rank)) {
-        return liana__import_fail(own, node, LIANA_INVALID_DATA, "found %lld numbers for %d axes", (long long)count, x->rank);
+        return liana__import_fail(own, node, LIANA_INVALID_DATA, "found %lld numbers for %d axes", (long long)count,
+                                  x->rank);
     }
     liana__import_value like = *x;
     const int more = (int)count - x->rank;
@@ -457,8 +475,9 @@ static liana_status read_expand(liana__import *own, liana__import_node *node)
         times[axis] = is_tile ? wanted : wanted <= 1 || wanted == size ? 1 : wanted;
         if (times[axis] == 1) continue;
         if (times[axis] < 1 || (!is_tile && size != 1) || liana__import_has_batch(&like, axis)) {
-            return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "an axis of %lld elements, or the batch, becomes %lld",
-                                      (long long)size, (long long)wanted);
+            return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                      "an axis of %lld elements, or the batch, becomes %lld", (long long)size,
+                                      (long long)wanted);
         }
         is_any = true;
         LIANA_TRY(liana__import_single(own, node, &like, axis, &single));
@@ -480,7 +499,7 @@ static liana_status read_expand(liana__import *own, liana__import_node *node)
     return LIANA_OK;
 }
 
-/* ONNX's order of the channels is [block, block, depth] (DCR) or [depth, block, block] (CRD, PyTorch's PixelShuffle). */
+/* The order of the channels is [block, block, depth] (DCR) or [depth, block, block] (CRD: PyTorch's PixelShuffle). */
 static liana_status read_depth_to_space(liana__import *own, liana__import_node *node)
 {
     liana__import_value *x, cut, moved;
@@ -488,8 +507,10 @@ static liana_status read_depth_to_space(liana__import *own, liana__import_node *
     LIANA_TRY(liana__import_result(own, node, 0, &x));
     const bool to_space = strcmp(node->op, "DepthToSpace") == 0;
     const bool is_crd = strcmp(liana__import_text(node, "mode", "DCR").text, "CRD") == 0;
-    if (x->rank != 4 || block < 1) return liana__import_fail(own, node, LIANA_INVALID_DATA, "expected images, and a blocksize");
-    const int64_t c = liana__import_size(own, x, 1), h = liana__import_size(own, x, 2), w = liana__import_size(own, x, 3);
+    if (x->rank != 4 || block < 1)
+        return liana__import_fail(own, node, LIANA_INVALID_DATA, "expected images, and a blocksize");
+    const int64_t c = liana__import_size(own, x, 1), h = liana__import_size(own, x, 2),
+                  w = liana__import_size(own, x, 3);
     if (to_space ? c % (block * block) : h % block || w % block) {
         return liana__import_fail(own, node, LIANA_INVALID_DATA, "the sizes are no multiples of the blocksize");
     }

@@ -1,6 +1,7 @@
 /* A model from an ONNX file: inputs, nodes in order, outputs, values of weights. */
-#include "base/file.h"
 #include "onnx/import_internal.h"
+
+#include <liana/onnx.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,10 +10,9 @@
 enum {
     OLDEST_OPSET = 7,
     NEWEST_OPSET = 24,
-    /* Stands for a batch of any size while shapes are computed: a prime, so that a Reshape shows where the batch goes. */
+    /* Stands for a batch of any size while shapes are computed: a prime, so that a Reshape shows where it goes. */
     ANY_BATCH = 127,
 };
-static const size_t MOST_BYTES = (size_t)1 << 31; /* of a message of protobuf */
 
 liana_status liana__import_fail(const liana__import *own, const liana__import_node *node, liana_status status,
                                 const char *format, ...)
@@ -28,7 +28,7 @@ liana_status liana__import_fail(const liana__import *own, const liana__import_no
 /* ---- what is there ---- */
 
 static const liana__import_op *const tables[] = {
-    liana__import_convolutions, liana__import_products,  liana__import_elements,   liana__import_shapes,
+    liana__import_convolutions, liana__import_products,   liana__import_elements,       liana__import_shapes,
     liana__import_sequences,    liana__import_reductions, liana__import_normalizations,
 };
 
@@ -42,7 +42,7 @@ static liana__import_reader find_reader(const char *op)
     return NULL;
 }
 
-static bool is_known(const char *op)
+bool liana__onnx_has_operator(const char *op)
 {
     return find_reader(op) || liana__import_folds(op);
 }
@@ -68,7 +68,7 @@ static liana_status check_operators(liana__import *own)
     for (size_t i = 0; i < own->num_nodes; i++) {
         const char *op = own->nodes[i]->op;
         size_t count = 0;
-        bool is_first = !is_known(op);
+        bool is_first = !liana__onnx_has_operator(op);
         for (size_t k = 0; is_first && k < own->num_nodes; k++) {
             const bool is_same = strcmp(own->nodes[k]->op, op) == 0;
             is_first = !(is_same && k < i);
@@ -90,10 +90,22 @@ static liana_status check_operators(liana__import *own)
 /* Whether an operator on [batch, channels, ...] reads the value before its axes get another meaning. */
 static bool is_image(const liana__import_value *value, int depth)
 {
-    static const char *const on_images[] = {"Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool",
-                                            "GlobalMaxPool", "BatchNormalization", "InstanceNormalization", "Resize",
-                                            "Upsample", "DepthToSpace", "SpaceToDepth", "GroupNormalization", "PRelu"};
-    static const char *const others[] = {"Transpose", "Reshape", "Flatten", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "Shape"};
+    static const char *const on_images[] = {"Conv",
+                                            "ConvTranspose",
+                                            "MaxPool",
+                                            "AveragePool",
+                                            "GlobalAveragePool",
+                                            "GlobalMaxPool",
+                                            "BatchNormalization",
+                                            "InstanceNormalization",
+                                            "Resize",
+                                            "Upsample",
+                                            "DepthToSpace",
+                                            "SpaceToDepth",
+                                            "GroupNormalization",
+                                            "PRelu"};
+    static const char *const others[] = {"Transpose", "Reshape", "Flatten", "MatMul", "Gemm",
+                                         "LSTM",      "GRU",     "RNN",     "Shape"};
     for (size_t i = 0; depth < 32 && i < value->num_users; i++) {
         const liana__import_node *user = value->users[i];
         bool is_other = false;
@@ -151,8 +163,8 @@ static liana_status input_dtype(const liana__import *own, const Liana__Onnx__Val
     case LIANA__ONNX__TENSOR__DATA_TYPE__INT64: *dtype = "int32"; return LIANA_OK;
     default:
         return liana__fail(own->error, LIANA_UNIMPLEMENTED,
-                           "'%s': input '%.100s' has dtype %d of ONNX, expected a float, int32 or int64", own->path, name,
-                           info->type->tensor_type->elem_type);
+                           "'%s': input '%.100s' has dtype %d of ONNX, expected a float, int32 or int64", own->path,
+                           name, info->type->tensor_type->elem_type);
     }
 }
 
@@ -192,9 +204,11 @@ static liana_status add_inputs(liana__import *own)
         const char *name = graph->input[i]->name ? graph->input[i]->name : "";
         liana__import_value *value = liana__import_value_named(own, name, false);
         if (!value || value->kind != LIANA__IMPORT_RESULT) continue; /* an initializer is no input of the model */
-        if (value->rank) return liana__fail(own->error, LIANA_INVALID_DATA, "'%s' has two inputs '%.100s'", own->path, name);
+        if (value->rank)
+            return liana__fail(own->error, LIANA_INVALID_DATA, "'%s' has two inputs '%.100s'", own->path, name);
         if (++count > LIANA_MAX_LAYER_INPUTS) {
-            return liana__fail(own->error, LIANA_UNIMPLEMENTED, "'%s' has more than %d inputs", own->path, LIANA_MAX_LAYER_INPUTS);
+            return liana__fail(own->error, LIANA_UNIMPLEMENTED, "'%s' has more than %d inputs", own->path,
+                               LIANA_MAX_LAYER_INPUTS);
         }
         LIANA_TRY(add_input(own, graph->input[i], value));
     }
@@ -217,8 +231,8 @@ static liana_status read_node(liana__import *own, liana__import_node *node)
     }
     for (size_t i = 0; i < node->num_inputs; i++) {
         if (!node->inputs[i] || node->inputs[i]->kind != LIANA__IMPORT_NOTHING) continue;
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "its input '%.100s' is an output that liana does not compute",
-                                  node->inputs[i]->name);
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "its input '%.100s' is an output that liana does not compute", node->inputs[i]->name);
     }
     return read ? read(own, node)
                 : liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "liana has it for constants alone");
@@ -259,14 +273,14 @@ static liana_status set_outputs(liana__import *own)
         const char *name = graph->output[i]->name ? graph->output[i]->name : "";
         liana__import_value *value = liana__import_value_named(own, name, false);
         if (!value || value->kind != LIANA__IMPORT_RESULT) {
-            return liana__fail(own->error, LIANA_INVALID_DATA, "'%s': output '%.100s' is computed by no node, or is constant",
-                               own->path, name);
+            return liana__fail(own->error, LIANA_INVALID_DATA,
+                               "'%s': output '%.100s' is computed by no node, or is constant", own->path, name);
         }
         LIANA_TRY(output_result(own, value, &nodes[i]));
         names[i] = name;
     }
-    liana_status status = liana__model_set_outputs(own->model, own->where, nodes, graph->n_output > 1 ? names : NULL,
-                                                   graph->n_output);
+    liana_status status =
+        liana__model_set_outputs(own->model, own->where, nodes, graph->n_output > 1 ? names : NULL, graph->n_output);
     if (status != LIANA_OK) *own->error = own->model->error;
     return status;
 }
@@ -332,30 +346,75 @@ static void close_import(liana__import *own)
     liana__arena_free(&own->arena);
 }
 
+/* With the messages in own->arena, or the error in `found`. */
+static liana_status finish(liana__import *own, liana_status status, Liana__Onnx__Model *file, liana__error *error)
+{
+    own->file = file;
+    own->where.file = liana__arena_string(&own->model->arena, own->path);
+    if (status == LIANA_OK && !own->where.file) status = liana__fail_memory(own->error, own->path);
+    if (status == LIANA_OK) status = build(own);
+    if (status != LIANA_OK && own->error->status == LIANA_OK) (void)liana__fail_memory(own->error, own->path);
+    if (status != LIANA_OK) (void)liana__fail_as(error, own->error);
+    close_import(own);
+    return status;
+}
+
+static liana__import begin(liana_model *model, const char *path, const liana__onnx_import_options *options,
+                           liana__error *found)
+{
+    static const liana__onnx_import_options usual;
+    return (liana__import){.model = model,
+                           .path = path,
+                           .options = options ? options : &usual,
+                           .error = found,
+                           .budget = (uint64_t)1 << 30};
+}
+
 liana_status liana__model_from_onnx_bytes(liana_model *model, const void *bytes, size_t size, const char *path,
                                           const liana__onnx_import_options *options, liana__error *error)
 {
-    static const liana__onnx_import_options usual;
     liana__error found = {0};
-    liana__import own = {.model = model, .path = path, .options = options ? options : &usual, .error = &found,
-                         .budget = (uint64_t)size * 64 + ((uint64_t)1 << 24)};
+    liana__import own = begin(model, path, options, &found);
     Liana__Onnx__Model *file = NULL;
-    own.where.file = liana__arena_string(&model->arena, path);
-    if (!own.where.file) return liana__fail_memory(error, path);
-    liana_status status = liana__import_unpack(&own.arena, bytes, size, path, &file, &found);
-    own.file = file;
-    if (status == LIANA_OK) status = build(&own);
-    if (status != LIANA_OK && found.status == LIANA_OK) (void)liana__fail_memory(&found, path);
-    if (status != LIANA_OK) (void)liana__fail_as(error, &found);
-    close_import(&own);
-    return status;
+    own.budget = (uint64_t)size * 64 + ((uint64_t)1 << 24);
+    const liana_status status = liana__import_unpack(&own.arena, bytes, size, path, &file, &found);
+    return finish(&own, status, file, error);
 }
 
 liana_status liana__model_from_onnx(liana_model *model, const char *path, const liana__onnx_import_options *options,
                                     liana__error *error)
 {
-    LIANA__SCOPED_MEMORY char *bytes = NULL;
-    size_t size = 0;
-    LIANA_TRY(liana__file_read(path, MOST_BYTES, &bytes, &size, error));
-    return liana__model_from_onnx_bytes(model, bytes, size, path, options, error);
+    liana__error found = {0};
+    liana__import own = begin(model, path, options, &found);
+    Liana__Onnx__Model *file = NULL;
+    const liana_status status = liana__import_open(&own.arena, path, &file, &found);
+    return finish(&own, status, file, error);
+}
+
+/* ---- public ---- */
+
+static void tell_log(void *context, const char *note)
+{
+    liana__log(context, LIANA__LOG_TRAIN, "%s", note);
+}
+
+static liana_status load(liana_context *context, const char *path, liana_model **out)
+{
+    const liana__onnx_import_options options = {.notes = {tell_log, context}};
+    liana_model *model;
+    LIANA_TRY(liana_model_create(context, NULL, &model));
+    liana_status status = liana__model_from_onnx(model, path, &options, &context->error);
+    if (status == LIANA_OK) status = liana__model_check(model, &context->error);
+    if (status == LIANA_OK) *out = model;
+    if (status != LIANA_OK) liana_model_destroy(model);
+    return status;
+}
+
+liana_status liana_model_load_onnx(liana_context *context, const char *path, liana_model **out)
+{
+    LIANA__REQUIRE_AS(liana__context_error(context), out, "model");
+    *out = NULL;
+    LIANA__REQUIRE(NULL, context);
+    LIANA__REQUIRE(&context->error, path);
+    LIANA__CONTEXT_CALL(context, load(context, path, out));
 }

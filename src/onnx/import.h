@@ -8,6 +8,9 @@
 #include "base/notes.h"
 #include "layers/model.h"
 
+/* Whether liana has an operator of ONNX, perhaps for constants alone. */
+bool liana__onnx_has_operator(const char *op);
+
 typedef struct liana__onnx_import_options {
     bool without_values; /* layers alone: the values of weights are not read */
     liana__notes notes;  /* what became of the file that its reader may not expect */

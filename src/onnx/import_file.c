@@ -1,9 +1,14 @@
 /* Unpacks an ONNX file. protobuf-c reads messages within messages by recursion, and allocates many small pieces: so the
  * depth is checked before, and the memory is limited by the size of the file. */
-#include "onnx/import_internal.h"
+#include "onnx/import_file.h"
+
+#include "base/file.h"
+#include "base/scoped.h"
 
 #include <protobuf-c/protobuf-c.h>
 #include <string.h>
+
+static const size_t MOST_BYTES = (size_t)1 << 31; /* of a message of protobuf */
 
 enum {
     MOST_DEPTH = 24,
@@ -37,9 +42,8 @@ static kind inner_kind(kind outer, uint64_t field)
         kind outer;
         uint64_t field;
         kind inner;
-    } fields[] = {{MODEL, 7, GRAPH},         {MODEL, 25, FUNCTION},      {GRAPH, 1, NODE},      {NODE, 5, ATTRIBUTE},
-                  {ATTRIBUTE, 6, GRAPH},     {ATTRIBUTE, 11, GRAPH},     {FUNCTION, 7, NODE},
-                  {FUNCTION, 11, ATTRIBUTE}};
+    } fields[] = {{MODEL, 7, GRAPH},     {MODEL, 25, FUNCTION},  {GRAPH, 1, NODE},    {NODE, 5, ATTRIBUTE},
+                  {ATTRIBUTE, 6, GRAPH}, {ATTRIBUTE, 11, GRAPH}, {FUNCTION, 7, NODE}, {FUNCTION, 11, ATTRIBUTE}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (fields[i].outer == outer && fields[i].field == field) return fields[i].inner;
     }
@@ -114,4 +118,12 @@ liana_status liana__import_unpack(liana__arena *arena, const void *bytes, size_t
     }
     if ((*file)->graph && (*file)->graph->n_node) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_DATA, "'%s' has no graph with nodes: it is no ONNX model", path);
+}
+
+liana_status liana__import_open(liana__arena *arena, const char *path, Liana__Onnx__Model **file, liana__error *error)
+{
+    LIANA__SCOPED_MEMORY char *bytes = NULL;
+    size_t size = 0;
+    LIANA_TRY(liana__file_read(path, MOST_BYTES, &bytes, &size, error));
+    return liana__import_unpack(arena, bytes, size, path, file, error);
 }

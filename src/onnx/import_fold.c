@@ -74,13 +74,15 @@ static liana_status fold_constant(liana__import *own, liana__import_node *node)
     constant *made;
     if (value && value->t) {
         LIANA_TRY(liana__import_tensor(own, value->t, &made));
-        if (!made->name || !*made->name) made->name = node->num_outputs && node->outputs[0] ? node->outputs[0]->name : NULL;
+        if (!made->name || !*made->name)
+            made->name = node->num_outputs && node->outputs[0] ? node->outputs[0]->name : NULL;
         return set(own, node, 0, made);
     }
     const bool is_float = number || numbers;
     const int64_t count = numbers ? (int64_t)numbers->n_floats : wholes ? (int64_t)wholes->n_ints : 1;
     if (!is_float && !whole && !wholes) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "a constant that is no tensor and no list of numbers");
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "a constant that is no tensor and no list of numbers");
     }
     made = liana__import_new(own, is_float, numbers || wholes, &count);
     if (!made) return own->error->status;
@@ -106,7 +108,8 @@ static liana_status fold_shape(liana__import *own, liana__import_node *node)
     constant *made = liana__import_new(own, false, !is_size, &count);
     if (!made) return own->error->status;
     if (is_size) liana__import_new_ints(made)[0] = product;
-    for (int64_t i = 0; !is_size && i < count; i++) liana__import_new_ints(made)[i] = liana__import_size(own, x, (int)(first + i));
+    for (int64_t i = 0; !is_size && i < count; i++)
+        liana__import_new_ints(made)[i] = liana__import_size(own, x, (int)(first + i));
     return set(own, node, 0, made);
 }
 
@@ -145,45 +148,109 @@ static liana_status fold_range(liana__import *own, liana__import_node *node)
 
 typedef double (*binary)(double a, double b);
 
-static double add(double a, double b) { return a + b; }
-static double subtract(double a, double b) { return a - b; }
-static double multiply(double a, double b) { return a * b; }
-static double divide(double a, double b) { return b != 0 ? a / b : 0; }
-static double least(double a, double b) { return a < b ? a : b; }
-static double greatest(double a, double b) { return a > b ? a : b; }
-static double remainder_of(double a, double b) { return b != 0 ? a - floor(a / b) * b : 0; }
-static double equal(double a, double b) { return a == b; }
-static double less(double a, double b) { return a < b; }
-static double less_equal(double a, double b) { return a <= b; }
-static double greater(double a, double b) { return a > b; }
-static double greater_equal(double a, double b) { return a >= b; }
-static double both(double a, double b) { return a != 0 && b != 0; }
-static double either(double a, double b) { return a != 0 || b != 0; }
+static double add(double a, double b)
+{
+    return a + b;
+}
+static double subtract(double a, double b)
+{
+    return a - b;
+}
+static double multiply(double a, double b)
+{
+    return a * b;
+}
+static double divide(double a, double b)
+{
+    return b != 0 ? a / b : 0;
+}
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+static double greatest(double a, double b)
+{
+    return a > b ? a : b;
+}
+static double remainder_of(double a, double b)
+{
+    return b != 0 ? a - floor(a / b) * b : 0;
+}
+static double equal(double a, double b)
+{
+    return a == b;
+}
+static double less(double a, double b)
+{
+    return a < b;
+}
+static double less_equal(double a, double b)
+{
+    return a <= b;
+}
+static double greater(double a, double b)
+{
+    return a > b;
+}
+static double greater_equal(double a, double b)
+{
+    return a >= b;
+}
+static double both(double a, double b)
+{
+    return a != 0 && b != 0;
+}
+static double either(double a, double b)
+{
+    return a != 0 || b != 0;
+}
 
 static const struct {
     const char *op;
     binary compute;
     bool is_truth;
 } binaries[] = {
-    {"Add", add, false},         {"Sub", subtract, false},   {"Mul", multiply, false},
-    {"Div", divide, false},      {"Pow", pow, false},        {"Min", least, false},
-    {"Max", greatest, false},    {"Mod", remainder_of, false}, {"Equal", equal, true},
-    {"Less", less, true},        {"LessOrEqual", less_equal, true}, {"Greater", greater, true},
-    {"GreaterOrEqual", greater_equal, true}, {"And", both, true}, {"Or", either, true},
+    {"Add", add, false},
+    {"Sub", subtract, false},
+    {"Mul", multiply, false},
+    {"Div", divide, false},
+    {"Pow", pow, false},
+    {"Min", least, false},
+    {"Max", greatest, false},
+    {"Mod", remainder_of, false},
+    {"Equal", equal, true},
+    {"Less", less, true},
+    {"LessOrEqual", less_equal, true},
+    {"Greater", greater, true},
+    {"GreaterOrEqual", greater_equal, true},
+    {"And", both, true},
+    {"Or", either, true},
 };
 
-static double negate(double a) { return -a; }
-static double not(double a) { return a == 0; }
-static double invert(double a) { return 1 / a; }
-static double same(double a) { return a; }
+static double negate(double a)
+{
+    return -a;
+}
+static double not(double a)
+{
+    return a == 0;
+}
+static double invert(double a)
+{
+    return 1 / a;
+}
+static double same(double a)
+{
+    return a;
+}
 
 static const struct {
     const char *op;
     double (*compute)(double a);
 } unaries[] = {
-    {"Neg", negate}, {"Not", not},     {"Sqrt", sqrt}, {"Exp", exp},     {"Log", log},   {"Floor", floor},
-    {"Ceil", ceil},  {"Round", rint}, {"Abs", fabs},  {"Reciprocal", invert}, {"Erf", erf}, {"Identity", same},
-    {"Cast", same},  {"Dropout", same}, {"Sin", sin},  {"Cos", cos},     {"Tanh", tanh},
+    {"Neg", negate}, {"Not", not },     {"Sqrt", sqrt}, {"Exp", exp},           {"Log", log},   {"Floor", floor},
+    {"Ceil", ceil},  {"Round", rint},   {"Abs", fabs},  {"Reciprocal", invert}, {"Erf", erf},   {"Identity", same},
+    {"Cast", same},  {"Dropout", same}, {"Sin", sin},   {"Cos", cos},           {"Tanh", tanh},
 };
 
 /* The place in a constant that is broadcast to `rank` axes, at an index. */
@@ -253,7 +320,8 @@ static liana_status fold_unary(liana__import *own, liana__import_node *node)
     const int64_t to = liana__import_int(node, "to", 0);
     const bool is_cast = strcmp(node->op, "Cast") == 0;
     const bool to_float = to == LIANA__ONNX__TENSOR__DATA_TYPE__FLOAT || to == LIANA__ONNX__TENSOR__DATA_TYPE__DOUBLE ||
-                          to == LIANA__ONNX__TENSOR__DATA_TYPE__FLOAT16 || to == LIANA__ONNX__TENSOR__DATA_TYPE__BFLOAT16;
+                          to == LIANA__ONNX__TENSOR__DATA_TYPE__FLOAT16 ||
+                          to == LIANA__ONNX__TENSOR__DATA_TYPE__BFLOAT16;
     if (!x) return fail_input(own, node);
     /* The name of an initializer stays with its numbers, and large ones are not read for this. */
     if (unaries[row].compute == same && (!is_cast || to_float == x->is_float)) return set(own, node, 0, x);
@@ -264,8 +332,9 @@ static liana_status fold_unary(liana__import *own, liana__import_node *node)
         if (to == LIANA__ONNX__TENSOR__DATA_TYPE__BOOL) value = value != 0;
         set_number(made, i, value);
     }
-    if (made) made->is_bool = x->is_bool ? !is_cast || to == LIANA__ONNX__TENSOR__DATA_TYPE__BOOL
-                                         : to == LIANA__ONNX__TENSOR__DATA_TYPE__BOOL;
+    if (made)
+        made->is_bool = x->is_bool ? !is_cast || to == LIANA__ONNX__TENSOR__DATA_TYPE__BOOL
+                                   : to == LIANA__ONNX__TENSOR__DATA_TYPE__BOOL;
     return set(own, node, 0, made);
 }
 
@@ -362,7 +431,8 @@ static liana_status fold_slice(liana__import *own, liana__import_node *node)
     LIANA_TRY(liana__import_integers(own, node, "ends", 2, &ends, &num_ends));
     LIANA_TRY(liana__import_integers(own, node, "axes", 3, &axes, &num_axes));
     LIANA_TRY(liana__import_integers(own, node, "steps", 4, &steps, &num_steps));
-    if (!x || count != num_ends || (num_axes && num_axes != count) || (num_steps && num_steps != count)) return fail_input(own, node);
+    if (!x || count != num_ends || (num_axes && num_axes != count) || (num_steps && num_steps != count))
+        return fail_input(own, node);
     for (int i = 0; i < x->rank; i++) dims[i] = x->dims[i];
     for (int64_t i = 0; i < count; i++) {
         int axis;
@@ -420,7 +490,8 @@ static liana_status fold_gather(liana__import *own, liana__import_node *node)
         for (int64_t k = 0; k < indices->count; k++) {
             const int64_t index = list[k] < 0 ? list[k] + x->dims[axis] : list[k];
             if (index < 0 || index >= x->dims[axis]) return fail_input(own, node);
-            for (int64_t a = 0; a < after; a++) set_number(made, at++, number_at(x, (b * x->dims[axis] + index) * after + a));
+            for (int64_t a = 0; a < after; a++)
+                set_number(made, at++, number_at(x, (b * x->dims[axis] + index) * after + a));
         }
     }
     if (made) made->is_bool = x->is_bool;
@@ -450,7 +521,8 @@ static liana_status fold_concat(liana__import *own, liana__import_node *node)
         const constant *part = input(node, i);
         const int64_t run = part->dims[axis] * after;
         for (int64_t b = 0; b < before; b++) {
-            for (int64_t k = 0; k < run; k++) set_number(made, b * dims[axis] * after + begin + k, number_at(part, b * run + k));
+            for (int64_t k = 0; k < run; k++)
+                set_number(made, b * dims[axis] * after + begin + k, number_at(part, b * run + k));
         }
         begin += run;
     }
@@ -520,7 +592,8 @@ static liana_status fold_reduction(liana__import *own, liana__import_node *node)
         if (which == 'S') value += next;
         if (which == 'M') value = node->op[7] == 'a' ? greatest(value, next) : least(value, next);
     }
-    constant *made = liana__import_new(own, x->is_float, liana__import_int(node, "keepdims", 1) && x->rank ? 1 : 0, &size);
+    constant *made =
+        liana__import_new(own, x->is_float, liana__import_int(node, "keepdims", 1) && x->rank ? 1 : 0, &size);
     if (made) set_number(made, 0, value);
     return set(own, node, 0, made);
 }
@@ -546,11 +619,24 @@ static liana_status fold_triangle(liana__import *own, liana__import_node *node)
 /* ---- the table ---- */
 
 static const liana__import_op folds[] = {
-    {"Constant", fold_constant}, {"ConstantOfShape", fold_fill}, {"Range", fold_range},
-    {"Where", fold_where}, {"Expand", fold_expand}, {"Transpose", fold_transpose}, {"Slice", fold_slice},
-    {"Split", fold_split}, {"Gather", fold_gather}, {"Concat", fold_concat}, {"Reshape", fold_reshape},
-    {"Squeeze", fold_axes}, {"Unsqueeze", fold_axes}, {"ReduceProd", fold_reduction}, {"ReduceSum", fold_reduction},
-    {"ReduceMax", fold_reduction}, {"ReduceMin", fold_reduction}, {"Trilu", fold_triangle},
+    {"Constant", fold_constant},
+    {"ConstantOfShape", fold_fill},
+    {"Range", fold_range},
+    {"Where", fold_where},
+    {"Expand", fold_expand},
+    {"Transpose", fold_transpose},
+    {"Slice", fold_slice},
+    {"Split", fold_split},
+    {"Gather", fold_gather},
+    {"Concat", fold_concat},
+    {"Reshape", fold_reshape},
+    {"Squeeze", fold_axes},
+    {"Unsqueeze", fold_axes},
+    {"ReduceProd", fold_reduction},
+    {"ReduceSum", fold_reduction},
+    {"ReduceMax", fold_reduction},
+    {"ReduceMin", fold_reduction},
+    {"Trilu", fold_triangle},
     {0},
 };
 

@@ -171,7 +171,9 @@ static liana_status add_node(liana__import *own, const Liana__Onnx__Node *from, 
 {
     liana__import_node *node = liana__arena_allocate(&own->arena, sizeof *node);
     if (!node) return liana__fail_memory(own->error, own->path);
-    *node = (liana__import_node){.from = from, .op = from->op_type ? from->op_type : "", .num_inputs = from->n_input,
+    *node = (liana__import_node){.from = from,
+                                 .op = from->op_type ? from->op_type : "",
+                                 .num_inputs = from->n_input,
                                  .num_outputs = from->n_output};
     LIANA_TRY(name_node(own, in, node));
     LIANA_TRY(list_values(own, in, from->input, from->n_input, &node->inputs));
@@ -394,8 +396,8 @@ liana_status liana__import_result(const liana__import *own, const liana__import_
     *value = liana__import_input(node, index);
     if (*value && (*value)->kind == LIANA__IMPORT_RESULT) return LIANA_OK;
     return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "input %zu %s%.100s%s", index, *value ? "('" : "",
-                              *value ? (*value)->name : "", *value ? "') is a constant, expected data of the network"
-                                                                   : "is missing");
+                              *value ? (*value)->name : "",
+                              *value ? "') is a constant, expected data of the network" : "is missing");
 }
 
 liana__import_node *liana__import_only_user(const liana__import_value *value)

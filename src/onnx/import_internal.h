@@ -10,8 +10,8 @@
 
 #include "base/scoped.h"
 #include "base/text.h"
-#include "formats/onnx.pb-c.h"
 #include "onnx/import.h"
+#include "onnx/import_file.h"
 
 typedef Liana__Onnx__Tensor liana__onnx_tensor;
 
@@ -61,7 +61,7 @@ typedef struct liana__import_value {
 typedef struct liana__import_node {
     const Liana__Onnx__Node *from;
     const char *op;
-    const char *name; /* never NULL */
+    const char *name;             /* never NULL */
     liana__import_value **inputs; /* NULL: not given */
     size_t num_inputs;
     liana__import_value **outputs;
@@ -75,7 +75,7 @@ typedef struct liana__import_node {
 /* Values of a weight, in the model's order. */
 typedef struct liana__import_pending {
     size_t layer;
-    size_t index; /* among the layer's weights */
+    size_t index;  /* among the layer's weights */
     float *values; /* from malloc */
 } liana__import_pending;
 
@@ -112,12 +112,6 @@ typedef struct liana__import {
 /* Fails with "PATH: OP 'NODE': MESSAGE". */
 liana_status liana__import_fail(const liana__import *own, const liana__import_node *node, liana_status status,
                                 const char *format, ...) LIANA__PRINTF(4, 5);
-
-/* ---- import_file.c ---- */
-
-/* Unpacks a message with limits on depth and memory. It is in the arena. */
-liana_status liana__import_unpack(liana__arena *arena, const void *bytes, size_t size, const char *path,
-                                  Liana__Onnx__Model **file, liana__error *error) LIANA_MUST_USE;
 
 /* ---- import_tensor.c ---- */
 
@@ -232,8 +226,8 @@ liana_status liana__import_add(liana__import *own, const liana__import_node *nod
                                size_t *result) LIANA_MUST_USE;
 /* An operation: the text of printf. */
 liana_status liana__import_operation(liana__import *own, const liana__import_node *node, const size_t *inputs,
-                                     size_t num_inputs, size_t *result, const char *format, ...)
-    LIANA__PRINTF(6, 7) LIANA_MUST_USE;
+                                     size_t num_inputs, size_t *result, const char *format, ...) LIANA__PRINTF(6, 7)
+    LIANA_MUST_USE;
 /* The name of the layer of an initializer: "layer1.0.conv1" of "layer1.0.conv1.weight". NULL: by the node. */
 const char *liana__import_stem(liana__import *own, const liana__import_constant *weight);
 /* Gives a weight of the layer of a result its values: `index` among the layer's weights. The numbers are from malloc,

@@ -86,7 +86,8 @@ liana_status liana__import_arrange(liana__import *own, liana__import_node *node,
     bool used[LIANA_MAX_RANK] = {false};
     liana_shape shape = {.rank = count};
     *result = value->result;
-    if (value->has_arranged && value->order_count == count && !memcmp(order, value->order, (size_t)count * sizeof *order)) {
+    if (value->has_arranged && value->order_count == count &&
+        !memcmp(order, value->order, (size_t)count * sizeof *order)) {
         *result = value->arranged;
         return LIANA_OK;
     }
@@ -237,7 +238,7 @@ liana_status liana__import_arrange_last(liana__import *own, liana__import_node *
 typedef struct factors {
     int count;
     int64_t sizes[LIANA_MAX_RANK];
-    int batch; /* which of them is the batch, or -1 */
+    int batch;                 /* which of them is the batch, or -1 */
     int slots[LIANA_MAX_RANK]; /* the axes of the results */
 } factors;
 
@@ -342,7 +343,8 @@ static liana_status align_one(liana__import *own, liana__import_node *node, lian
     }
     for (int a = 0; a < value->rank; a++) {
         const factors mine = factors_of(own, value, a);
-        for (int k = 0; same_factors(&mine, &all[a]) && k < mine.count; k++) owners[all[a].slots[k]] = value->axes[a].at[k];
+        for (int k = 0; same_factors(&mine, &all[a]) && k < mine.count; k++)
+            owners[all[a].slots[k]] = value->axes[a].at[k];
     }
     for (int s = 0; s < num_slots; s++) {
         if (owners[s] < 0) continue;

@@ -298,8 +298,10 @@ static liana_status count_elements(const liana__import *own, int rank, const int
     *count = 1;
     for (int i = 0; i < rank; i++) {
         if (dims[i] < 0 || __builtin_mul_overflow(*count, dims[i], count) || *count > (int64_t)1 << 40) {
-            return liana__fail(own->error, LIANA_INVALID_DATA, "'%s': a tensor has an axis of %" PRIi64
-                               " elements, which is no size, or makes it too large", own->path, dims[i]);
+            return liana__fail(own->error, LIANA_INVALID_DATA,
+                               "'%s': a tensor has an axis of %" PRIi64
+                               " elements, which is no size, or makes it too large",
+                               own->path, dims[i]);
         }
     }
     return LIANA_OK;
@@ -312,10 +314,11 @@ liana_status liana__import_tensor(liana__import *own, const liana__onnx_tensor *
     liana__import_constant *made = liana__arena_allocate(&own->arena, sizeof *made);
     if (!made) return liana__fail_memory(own->error, own->path);
     if (!dtype) {
-        return fail(own, tensor, LIANA_UNIMPLEMENTED,
-                    "found the dtype %d of ONNX, expected float32, float64, float16, bfloat16, an integer of at most 64 "
-                    "bits, or bool",
-                    tensor->data_type);
+        return fail(
+            own, tensor, LIANA_UNIMPLEMENTED,
+            "found the dtype %d of ONNX, expected float32, float64, float16, bfloat16, an integer of at most 64 "
+            "bits, or bool",
+            tensor->data_type);
     }
     if (tensor->n_dims > LIANA_MAX_RANK) {
         return fail(own, tensor, LIANA_UNIMPLEMENTED, "found %zu axes, expected at most %d", tensor->n_dims,
@@ -341,10 +344,11 @@ liana__import_constant *liana__import_new(liana__import *own, bool is_float, int
     if (count_elements(own, rank, dims, &count) != LIANA_OK) return NULL;
     const uint64_t size = (uint64_t)(count + 1) * (is_float ? sizeof(float) : sizeof(int64_t));
     if (size > own->budget) {
-        (void)liana__fail(own->error, LIANA_INVALID_DATA,
-                          "'%s': constants that are computed from others would need more than the allowed memory; is the "
-                          "file damaged?",
-                          own->path);
+        (void)
+            liana__fail(own->error, LIANA_INVALID_DATA,
+                        "'%s': constants that are computed from others would need more than the allowed memory; is the "
+                        "file damaged?",
+                        own->path);
         return NULL;
     }
     own->budget -= size;

@@ -60,7 +60,8 @@ const liana__source_weight *liana__source_weight_at(const liana__source_layer *l
                                                     size_t index);
 
 /* Opens a source, in the format that the first bytes show: Keras HDF5 of any version, .keras, safetensors; or a
- * TensorFlow checkpoint; or an ONNX file (.onnx), whose layers have the names that liana__model_from_onnx gives them. `path` must outlive the source.
+ * TensorFlow checkpoint; or an ONNX file (.onnx), whose layers have the names that liana__model_from_onnx gives them.
+ * `path` must outlive the source.
  *
  * Keras 3 finds weights by the place of their layer among the layers of its class, not by names; older files keep no
  * names, and automatic names depend on what else a program made. If `model` is given, the layers at the places of the

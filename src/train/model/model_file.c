@@ -79,16 +79,18 @@ liana_status liana__model_file_open(const char *path, liana__arena *arena, liana
     }
     LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
     if (size == 0) {
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "'%s' is empty, expected an architecture (.json), a whole model of Keras (.keras, .h5), or ONNX (.onnx)",
-                           path);
+        return liana__fail(
+            error, LIANA_INVALID_DATA,
+            "'%s' is empty, expected an architecture (.json), a whole model of Keras (.keras, .h5), or ONNX (.onnx)",
+            path);
     }
     const char *kind = liana__sniff(head, size);
     const bool is_whole = kind && (strcmp(kind, "an HDF5 file") == 0 || strcmp(kind, "a zip archive") == 0);
     if (kind && !is_whole && strcmp(kind, "a JSON file") != 0 && strcmp(kind, "text") != 0) {
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "'%s' is %s, expected an architecture (.json), a whole model of Keras (.keras, .h5), or ONNX (.onnx)", path,
-                           kind);
+        return liana__fail(
+            error, LIANA_INVALID_DATA,
+            "'%s' is %s, expected an architecture (.json), a whole model of Keras (.keras, .h5), or ONNX (.onnx)", path,
+            kind);
     }
     LIANA_TRY(is_whole ? read_whole(file, arena, error) : liana__json_read(path, arena, &file->architecture, error));
     LIANA_TRY(check_architecture(file, "", error));

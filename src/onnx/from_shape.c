@@ -385,17 +385,13 @@ static bool same_axes(const liana__import_value *a, const liana__import_value *b
 }
 
 /* Results of one order are joined as they are; others get ONNX's, with the batch first. */
-static liana_status join(liana__import *own, liana__import_node *node, liana__import_value *values, size_t count,
-                         int axis)
+static liana_status give_one_order(liana__import *own, liana__import_node *node, liana__import_value *values,
+                                   size_t count, int axis)
 {
-    size_t inputs[LIANA_MAX_LAYER_INPUTS], result;
-    int single = 0;
-    for (size_t i = 0; i < count; i++) {
-        LIANA_TRY(liana__import_single(own, node, &values[i], axis, &single));
-        inputs[i] = values[i].result;
-    }
     bool is_alike = true;
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
+        int single;
+        LIANA_TRY(liana__import_single(own, node, &values[i], axis, &single));
         is_alike = is_alike && same_axes(&values[i], &values[0]);
     }
     for (size_t i = 0; !is_alike && i < count; i++) {
@@ -406,26 +402,47 @@ static liana_status join(liana__import *own, liana__import_node *node, liana__im
         for (int a = 0; a < values[i].rank; a++) {
             if (!liana__import_has_batch(&values[i], a)) order[length++] = a;
         }
-        LIANA_TRY(liana__import_arrange(own, node, &values[i], order, length, &inputs[i]));
+        LIANA_TRY(liana__import_arrange(own, node, &values[i], order, length, &values[i].result));
         for (int k = 0; k < length; k++) values[i].axes[order[k]] = (liana__import_axis){1, {k}};
+        values[i].has_arranged = false;
     }
-    const liana__import_options options = liana__import_options_new(own);
-    liana__import_set_int(&options, "axis", values[0].axes[axis].at[0]);
-    LIANA_TRY(liana__import_add(own, node, "Concatenate", NULL, &options, inputs, count, &result));
-    liana__import_set_like(node->outputs[0], &values[0], result);
+    return LIANA_OK;
+}
+
+/* A layer joins a limited number of results: joined ones are joined. */
+static liana_status join(liana__import *own, liana__import_node *node, liana__import_value *values, size_t count,
+                         int axis)
+{
+    LIANA_TRY(give_one_order(own, node, values, count, axis));
+    size_t *inputs = liana__arena_allocate(&own->arena, count * sizeof *inputs);
+    if (!inputs) return liana__fail_memory(own->error, own->path);
+    for (size_t i = 0; i < count; i++) inputs[i] = values[i].result;
+    while (count > 1) {
+        size_t joined = 0;
+        for (size_t begin = 0; begin < count; joined++) {
+            const size_t left = count - begin, part = left < LIANA_MAX_LAYER_INPUTS ? left : LIANA_MAX_LAYER_INPUTS;
+            const liana__import_options options = liana__import_options_new(own);
+            liana__import_set_int(&options, "axis", values[0].axes[axis].at[0]);
+            size_t result = inputs[begin];
+            if (part > 1) {
+                LIANA_TRY(liana__import_add(own, node, "Concatenate", NULL, &options, inputs + begin, part, &result));
+            }
+            inputs[joined] = result;
+            begin += part;
+        }
+        count = joined;
+    }
+    liana__import_set_like(node->outputs[0], &values[0], inputs[0]);
     return LIANA_OK;
 }
 
 static liana_status read_concat(liana__import *own, liana__import_node *node)
 {
-    liana__import_value values[LIANA_MAX_LAYER_INPUTS];
     const liana__import_value *first = NULL;
     int axis;
     const size_t count = node->num_inputs;
-    if (count > LIANA_MAX_LAYER_INPUTS) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found %zu inputs, expected at most %d", count,
-                                  LIANA_MAX_LAYER_INPUTS);
-    }
+    liana__import_value *values = liana__arena_allocate(&own->arena, (count + 1) * sizeof *values);
+    if (!values) return liana__fail_memory(own->error, own->path);
     for (size_t i = 0; i < count; i++) {
         const liana__import_value *x = liana__import_input(node, i);
         if (x && x->kind == LIANA__IMPORT_RESULT && !first) first = x;
@@ -434,11 +451,13 @@ static liana_status read_concat(liana__import *own, liana__import_node *node)
     LIANA_TRY(liana__import_axis_of(own, node, liana__import_int(node, "axis", 0), first->rank, &axis));
     for (size_t i = 0; i < count; i++) {
         const liana__import_value *x = liana__import_input(node, i);
-        if (!x || x->rank != first->rank)
+        if (!x || x->rank != first->rank) {
             return liana__import_fail(own, node, LIANA_INVALID_DATA, "its inputs have different axes");
+        }
         if (x->kind == LIANA__IMPORT_RESULT) values[i] = *x;
-        if (x->kind == LIANA__IMPORT_CONSTANT)
+        if (x->kind == LIANA__IMPORT_CONSTANT) {
             LIANA_TRY(constant_result(own, node, first, axis, x->constant, &values[i]));
+        }
         if (liana__import_has_batch(&values[i], axis)) {
             return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it joins batches");
         }

@@ -375,6 +375,29 @@ static liana_status fold_expand(liana__import *own, liana__import_node *node)
     return set(own, node, 0, made);
 }
 
+/* Rows of a constant times a matrix: what an initial state of zeros becomes. */
+static liana_status fold_product(liana__import *own, liana__import_node *node)
+{
+    constant *a = input(node, 0), *b = input(node, 1);
+    int64_t dims[LIANA_MAX_RANK];
+    const bool fits =
+        read(own, a) && read(own, b) && a->rank >= 1 && b->rank == 2 && a->dims[a->rank - 1] == b->dims[0];
+    if (!fits || !a->is_float || !b->is_float) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "a product of constants that are no rows and a matrix");
+    }
+    memcpy(dims, a->dims, sizeof dims);
+    const int64_t inner = b->dims[0], columns = dims[a->rank - 1] = b->dims[1];
+    constant *made = liana__import_new(own, true, a->rank, dims);
+    for (int64_t i = 0; made && i < made->count; i++) {
+        const float *row = a->floats + i / columns * inner, *column = b->floats + i % columns;
+        double sum = 0;
+        for (int64_t k = 0; k < inner; k++) sum += (double)row[k] * (double)column[k * columns];
+        liana__import_new_floats(made)[i] = (float)sum;
+    }
+    return set(own, node, 0, made);
+}
+
 /* ---- moved elements ---- */
 
 /* Elements of x at starts[a] + index * steps[a] along axis order[a]. */
@@ -619,25 +642,16 @@ static liana_status fold_triangle(liana__import *own, liana__import_node *node)
 /* ---- the table ---- */
 
 static const liana__import_op folds[] = {
-    {"Constant", fold_constant},
-    {"ConstantOfShape", fold_fill},
-    {"Range", fold_range},
-    {"Where", fold_where},
-    {"Expand", fold_expand},
-    {"Transpose", fold_transpose},
-    {"Slice", fold_slice},
-    {"Split", fold_split},
-    {"Gather", fold_gather},
-    {"Concat", fold_concat},
-    {"Reshape", fold_reshape},
-    {"Squeeze", fold_axes},
-    {"Unsqueeze", fold_axes},
-    {"ReduceProd", fold_reduction},
-    {"ReduceSum", fold_reduction},
-    {"ReduceMax", fold_reduction},
-    {"ReduceMin", fold_reduction},
-    {"Trilu", fold_triangle},
-    {0},
+    {"Constant", fold_constant},   {"ConstantOfShape", fold_fill},
+    {"Range", fold_range},         {"Where", fold_where},
+    {"Expand", fold_expand},       {"Transpose", fold_transpose},
+    {"Slice", fold_slice},         {"Split", fold_split},
+    {"Gather", fold_gather},       {"Concat", fold_concat},
+    {"Reshape", fold_reshape},     {"Squeeze", fold_axes},
+    {"Unsqueeze", fold_axes},      {"ReduceProd", fold_reduction},
+    {"ReduceSum", fold_reduction}, {"ReduceMax", fold_reduction},
+    {"ReduceMin", fold_reduction}, {"Trilu", fold_triangle},
+    {"MatMul", fold_product},      {0},
 };
 
 static liana__import_reader find(const char *op)

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "formats/example.h"
 #include "formats/tfrecord.h"
-#include "harness/mutants.h"
+#include "harness/try/mutants.h"
 #include "harness/try/try_bytes.h"
 
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 
 #include "base/context.h"
 #include "base/half.h"
-#include "harness/mutants.h"
-#include "harness/onnx_file.h"
+#include "harness/onnx/onnx_file.h"
+#include "harness/try/mutants.h"
 #include "harness/try/try_onnx.h"
 #include "layers/model.h"
 #include "onnx/import.h"

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "formats/onnx.pb-c.h"
 
-/* A file that grows. All memory is in the arena. Zero-initialise but `opset`; free with liana__arena_free(&file.arena). */
+/* A file that grows. All memory is in the arena; free it with liana__arena_free(&file.arena). */
 typedef struct liana__onnx_file {
     liana__arena arena;
     int64_t opset;

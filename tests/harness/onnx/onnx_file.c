@@ -1,5 +1,5 @@
 /* ONNX files that tests make. */
-#include "harness/onnx_file.h"
+#include "harness/onnx/onnx_file.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Damaged copies of a file. */
-#include "harness/mutants.h"
+#include "harness/try/mutants.h"
 
 #include "harness/harness.h"
 

@@ -27,7 +27,7 @@ INSTALL_PEERS = scripts/install-peers.sh
 # One test more than there are cores: those of clusters and deaths mostly wait.
 TEST = scripts/run_tests.sh $(1) --parallel $$(($(JOBS) + 1)) $(2) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo compare install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo check-onnx compare install uninstall clean
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -45,7 +45,7 @@ test: ## install the packages that are missing, build everything and run all tes
 	$(call COMPILE,$(BUILD))
 	$(call TEST,$(BUILD),-LE peers)
 
-check-peers: ## compare with Keras, TensorFlow, TensorFlow.js, JAX and the PJRT plugin for CPUs, which are fetched from PyPI and npm once (4 GiB)
+check-peers: ## compare with Keras, TensorFlow, TensorFlow.js, JAX, onnxruntime and the PJRT plugin for CPUs, which are fetched from PyPI and npm once (4 GiB)
 	$(PACKAGES) --tests --peers
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD))
@@ -124,6 +124,12 @@ check-zoo: ## compare outputs and gradients of every model on the PJRT plugin fo
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target test_pjrt_zoo
 	$(BUILD)/test_pjrt_zoo $(MODELS)
+
+check-onnx: ## write every model as an ONNX file, and compare onnxruntime's outputs with liana's (minutes; MODELS: only these)
+	$(INSTALL_PEERS) onnx
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target test_onnxruntime
+	$(BUILD)/test_onnxruntime $(or $(MODELS),all)
 
 check-plan: ## compare plans of clusters with measured steps, 2 and 4 workers at three bandwidths (root; nothing else should run; minutes)
 	$(call CONFIGURE,$(BUILD))

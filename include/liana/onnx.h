@@ -29,7 +29,7 @@ typedef struct liana_onnx_options {
  *
  * `options` may be NULL. Errors: INVALID_ARGUMENT (options out of range; pixels of a model without images; inputs whose
  * sizes the data give: liana_model_set_input_shape), UNIMPLEMENTED (parts that ONNX cannot say, all named with their
- * layers, before anything is written), IO_ERROR, OUT_OF_MEMORY. */
+ * layers, before anything is written), NOT_FOUND (no such folder), IO_ERROR, OUT_OF_MEMORY. */
 LIANA_API LIANA_MUST_USE liana_status liana_model_save_onnx(liana_model *model, const char *path,
                                                             const liana_onnx_options *options);
 

@@ -50,8 +50,8 @@ static liana_status read_pixels(liana__invocation *invocation, liana_onnx_pixels
         *pixels = (liana_onnx_pixels)i;
         return LIANA_OK;
     }
-    return text ? liana__fail(&invocation->error, LIANA_INVALID_ARGUMENT,
-                              "--pixels is '%s', expected scaled, float32 or uint8", text)
+    return text ? liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                              "--pixels: found '%s', expected scaled, float32 or uint8", text)
                 : LIANA_OK;
 }
 
@@ -64,7 +64,7 @@ static liana_status write_model(const job *own, const char *to, liana__keras_for
     const bool is_asked = wanted.batch || liana__invocation_has(invocation, "pixels");
     if (is_asked && !liana__onnx_is_named(to)) {
         return liana__fail(
-            &invocation->error, LIANA_INVALID_ARGUMENT,
+            &invocation->error, LIANA_INVALID_CONFIG,
             "--batch and --pixels are for ONNX files, and '%s' is none: give a name that ends in .onnx, or "
             "leave them out",
             to);

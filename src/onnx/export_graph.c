@@ -1,7 +1,7 @@
 /* A graph of liana as a graph of ONNX: what is computed beforehand, which nodes become one, in which layout each is
  * written; then all nodes in order. */
 #include "ir/body.h"
-#include "kernels/epilogue.h"
+#include "kernels/kernel_choice.h"
 #include "onnx/op_table.h"
 
 #include <stdlib.h>
@@ -23,9 +23,13 @@ static void find_leaf(liana__onnx_scope *scope, const liana__node *node)
 {
     liana__onnx_value *value = liana__onnx_value_of(scope, node);
     if (liana__is_variable(node)) {
-        const int weight = liana__model_find_weight(scope->file->model, node->name);
-        if (weight < 0) return;
-        value->data = scope->file->model->values[weight];
+        const liana_model *model = scope->file->model;
+        const int weight = model ? liana__model_find_weight(model, node->name) : -1;
+        if (weight < 0) {
+            liana__onnx_refuse(scope, node, "the variable '%s', which is no weight of the model", node->name);
+            return;
+        }
+        value->data = model->values[weight];
         value->data_name = node->name;
     }
     if (!liana__is_constant(node)) return;
@@ -34,13 +38,6 @@ static void find_leaf(liana__onnx_scope *scope, const liana__node *node)
     } else {
         liana__onnx_refuse(scope, node, "constants that depend on the batch; give the file a fixed one (--batch)");
     }
-}
-
-static const liana__kernel *reference_of(const liana__op *op)
-{
-    size_t last = 0;
-    while (op->kernels[last + 1]) last++;
-    return op->kernels[last];
 }
 
 static bool may_fold(const liana__onnx_scope *scope, const liana__node *node)
@@ -53,7 +50,7 @@ static bool may_fold(const liana__onnx_scope *scope, const liana__node *node)
         bytes += liana__byte_size(node->inputs[i]->dtype, &node->inputs[i]->shape);
     }
     const size_t size = liana__byte_size(node->dtype, &node->shape);
-    return (size <= bytes || size <= MOST_GROWN) && !reference_of(node->op)->prepare;
+    return (size <= bytes || size <= MOST_GROWN) && !liana__reference_kernel(node)->prepare;
 }
 
 static void fold(liana__onnx_scope *scope, const liana__node *node)
@@ -70,7 +67,7 @@ static void fold(liana__onnx_scope *scope, const liana__node *node)
     void *result = liana__onnx_allocate(scope->file, liana__byte_size(node->dtype, &node->shape));
     const liana__call call = {.node = node, .src = sources, .dst = result};
     if (!result) return;
-    const liana_status status = reference_of(node->op)->run(&call);
+    const liana_status status = liana__reference_kernel(node)->run(&call);
     if (status != LIANA_OK) liana__onnx_fail(scope->file, status, "ONNX: %s failed", liana__node_print(node).text);
     value->data = result;
 }

@@ -65,10 +65,12 @@ static liana_status check_inputs(const liana_model *model, liana__error *error)
                                port.name);
         }
         if (port.texts) {
+            const size_t reader = model->nodes[model->inputs[i]].reader;
+            const liana__layer *layer = &model->layers[model->nodes[reader].layer];
             return liana__fail(error, LIANA_UNIMPLEMENTED,
-                               "input '%s' holds texts, which a layer turns into numbers on the host; ONNX has no such "
-                               "layers: save the model behind that layer",
-                               port.name);
+                               "input '%s' is read by layer '%s' (%s), which is computed on the host; ONNX has no such "
+                               "layers: write the model that begins behind it",
+                               port.name, layer->name, layer->type->part.name);
         }
     }
     const liana__layer *layer = liana__model_stateful_layer(model);
@@ -172,6 +174,7 @@ static void add_outputs(liana__onnx_export *file, const char *const *names, lian
         for (size_t k = 0; k < i; k++) is_free = is_free && strcmp(names[k], name) != 0;
         if (!is_free) name = liana__onnx_say(top, node, "Identity", LIANA__ONNX_OF(name), NULL);
         liana__onnx_value *value = liana__onnx_value_of(top, node);
+        while (value->same_as) value = liana__onnx_value_of(top, value->same_as);
         if (is_free && value->names[LIANA__ONNX_NATURAL]) value->names[LIANA__ONNX_NATURAL] = names[i];
         liana__onnx_rename(&top->nodes, name, names[i]);
         liana__onnx_append(file, outputs, liana__onnx_value_info(file, names[i], &type));
@@ -216,7 +219,7 @@ static liana_status write_file(liana__onnx_export *file, const liana_onnx_option
     set.domain = (char *)"";
     set.has_version = true;
     set.version = OPSET;
-    add_metadata(file, options, &entries);
+    if (file->model) add_metadata(file, options, &entries);
     made.has_ir_version = true;
     made.ir_version = IR_VERSION;
     made.producer_name = (char *)"liana";
@@ -256,7 +259,8 @@ static liana_status export_graphs(liana__onnx_export *file, const built made[2],
     liana__onnx_emit(&top);
     add_outputs(file, names, &outputs);
     LIANA_TRY(check_faults(file));
-    Liana__Onnx__Graph *graph = liana__onnx_close(&top, liana__model_name(file->model), &inputs, &outputs);
+    const char *name = file->model ? liana__model_name(file->model) : "graph";
+    Liana__Onnx__Graph *graph = liana__onnx_close(&top, name, &inputs, &outputs);
     return write_file(file, options, graph, path, most_inside);
 }
 
@@ -264,7 +268,6 @@ liana_status liana__onnx_save(liana_model *model, const char *path, const liana_
                               size_t most_inside, liana__error *error)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
-    LIANA__SCOPED(liana__text) faults = {0};
     LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *first = NULL;
     LIANA__SCOPED_BY(liana_graph_destroy_scoped) liana_graph *second = NULL;
     built made[2] = {0};
@@ -274,7 +277,7 @@ liana_status liana__onnx_save(liana_model *model, const char *path, const liana_
     LIANA_TRY(check_inputs(model, error));
     LIANA_TRY(liana__model_values_complete(model, error));
     const int64_t own = liana__model_batch_size(model), batch = options->batch ? options->batch : own;
-    liana__onnx_export file = {.arena = &arena, .error = error, .model = model, .faults = faults};
+    liana__onnx_export file = {.arena = &arena, .error = error, .model = model};
     file.batches[0] = batch ? batch : FIRST_BATCH;
     file.batches[1] = batch ? batch : SECOND_BATCH;
     liana_status status = build(model, options, file.batches[0], &made[0], &arena, error);
@@ -288,7 +291,18 @@ liana_status liana__onnx_save(liana_model *model, const char *path, const liana_
         made[1] = made[0];
     }
     status = export_graphs(&file, made, options, path, most_inside);
-    faults = file.faults;
+    liana__text_free(&file.faults);
+    return status;
+}
+
+liana_status liana__onnx_save_graph(const liana_graph *graph, const char *path, liana__error *error)
+{
+    LIANA__SCOPED(liana__arena) arena = {0};
+    const built made = {.graph = (liana_graph *)graph};
+    liana__onnx_export file = {.arena = &arena, .error = error, .batches = {1, 1}};
+    const liana_status status =
+        export_graphs(&file, (const built[]){made, made}, &(liana_onnx_options){0}, path, LIANA__ONNX_MOST_INSIDE);
+    liana__text_free(&file.faults);
     return status;
 }
 

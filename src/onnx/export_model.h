@@ -20,4 +20,7 @@ bool liana__onnx_is_named(const char *path);
 liana_status liana__onnx_save(liana_model *model, const char *path, const liana_onnx_options *options,
                               size_t most_inside, liana__error *error) LIANA_MUST_USE;
 
+/* The same for a graph without variables, with its own inputs and outputs. */
+liana_status liana__onnx_save_graph(const liana_graph *graph, const char *path, liana__error *error) LIANA_MUST_USE;
+
 #endif

@@ -155,6 +155,7 @@ static liana_status input_dtype(const liana__import *own, const Liana__Onnx__Val
                                 const char **dtype)
 {
     switch (info->type->tensor_type->elem_type) {
+    case LIANA__ONNX__TENSOR__DATA_TYPE__UINT8: /* images, which enter as floats */
     case LIANA__ONNX__TENSOR__DATA_TYPE__FLOAT:
     case LIANA__ONNX__TENSOR__DATA_TYPE__DOUBLE:
     case LIANA__ONNX__TENSOR__DATA_TYPE__FLOAT16:
@@ -163,7 +164,7 @@ static liana_status input_dtype(const liana__import *own, const Liana__Onnx__Val
     case LIANA__ONNX__TENSOR__DATA_TYPE__INT64: *dtype = "int32"; return LIANA_OK;
     default:
         return liana__fail(own->error, LIANA_UNIMPLEMENTED,
-                           "'%s': input '%.100s' has dtype %d of ONNX, expected a float, int32 or int64", own->path,
+                           "'%s': input '%.100s' has dtype %d of ONNX, expected a float, uint8, int32 or int64", own->path,
                            name, info->type->tensor_type->elem_type);
     }
 }

@@ -28,6 +28,9 @@ void liana__onnx_to_one(liana__onnx_scope *scope, const liana__node *node, const
 void liana__onnx_to_composed(liana__onnx_scope *scope, const liana__node *node, const char *type);
 void liana__onnx_to_clip(liana__onnx_scope *scope, const liana__node *node, const char *type);
 void liana__onnx_to_cast(liana__onnx_scope *scope, const liana__node *node, const char *type);
+/* A tensor in another dtype. */
+const char *liana__onnx_convert(liana__onnx_scope *scope, const liana__node *node, const char *x, liana_dtype from,
+                                liana_dtype to);
 /* to_shape.c: */
 void liana__onnx_to_same(liana__onnx_scope *scope, const liana__node *node, const char *type);
 void liana__onnx_to_reshape(liana__onnx_scope *scope, const liana__node *node, const char *type);

@@ -266,11 +266,29 @@ const char *liana__onnx_part_as(liana__onnx_scope *scope, const liana__node *par
     return name && own == dtype ? name : NULL;
 }
 
+/* Elements of an ordinary list. */
+static const char *cut(liana__onnx_scope *scope, const liana__node *node)
+{
+    const liana__onnx_size offset = liana__onnx_size_of(scope, liana__onnx_int(node, "offset"),
+                                                        liana__onnx_int(liana__onnx_twin(scope, node), "offset"));
+    const int64_t size = liana_shape_size(&node->shape), zero = 0;
+    const int64_t of_twin = liana_shape_size(&liana__onnx_twin(scope, node)->shape);
+    liana__onnx_size end = liana__onnx_size_of(scope, size, of_twin), sizes[LIANA_MAX_RANK];
+    end.constant += offset.constant;
+    end.per_example += offset.per_example;
+    for (int i = 0; i < node->shape.rank; i++) sizes[i] = liana__onnx_dim(scope, node, i);
+    const char *x = liana__onnx_input(scope, node, 0), *axis = liana__onnx_list_of(scope, "axes", &zero, 1);
+    const char *from = liana__onnx_sizes(scope, node, &offset, 1), *to = liana__onnx_sizes(scope, node, &end, 1);
+    x = liana__onnx_say(scope, node, "Slice", LIANA__ONNX_OF(x, from, to, axis), NULL);
+    return liana__onnx_reshape(scope, node, x, sizes, (size_t)node->shape.rank);
+}
+
 void liana__onnx_to_part(liana__onnx_scope *scope, const liana__node *node, const char *type)
 {
-    liana_dtype own;
+    liana_dtype own = node->dtype;
     const char *name = find_part(scope, node, &own);
     (void)type;
+    if (!name && !node->inputs[0]->op->num_bodies) name = cut(scope, node);
     if (!name) name = liana__onnx_refuse(scope, node, "a part of a loop's results that is not one of them");
     if (*name && own != node->dtype) name = liana__onnx_cast(scope, node, name, node->dtype);
     liana__onnx_give(scope, node, name, LIANA__ONNX_NATURAL);

@@ -70,6 +70,8 @@ static const char *gelu_tanh_of(const composing *c, const char *x)
 
 static const char *is_finite_of(const composing *c, const char *x)
 {
+    /* IsInf has no half floats. */
+    if (c->dtype == LIANA_F16) x = liana__onnx_cast(c->scope, c->node, x, LIANA_F32);
     return one(c, "Not", two(c, "Or", one(c, "IsInf", x), one(c, "IsNaN", x)));
 }
 
@@ -155,6 +157,26 @@ void liana__onnx_to_clip(liana__onnx_scope *scope, const liana__node *node, cons
     liana__onnx_give(scope, node, x, layout);
 }
 
+/* liana clamps numbers to the range of a small dtype, and ONNX leaves open what becomes of them. */
+const char *liana__onnx_convert(liana__onnx_scope *scope, const liana__node *node, const char *x, liana_dtype from,
+                                liana_dtype to)
+{
+    static const double limits[LIANA_NUM_DTYPES][2] = {[LIANA_S8] = {INT8_MIN, INT8_MAX},
+                                                       [LIANA_U8] = {0, UINT8_MAX},
+                                                       [LIANA_S16] = {INT16_MIN, INT16_MAX},
+                                                       [LIANA_U16] = {0, UINT16_MAX}};
+    const double low = limits[to][0], high = limits[to][1];
+    const bool was_small = limits[from][1] > 0;
+    const bool fits = from == LIANA_BOOL || (was_small && limits[from][0] >= low && limits[from][1] <= high);
+    if (from == to) return x;
+    if (high > 0 && !fits) {
+        const liana_dtype wide = was_small ? LIANA_S32 : from;
+        if (was_small) x = liana__onnx_cast(scope, node, x, wide);
+        x = clip_to(&(composing){scope, node, wide}, x, low, high);
+    }
+    return liana__onnx_cast(scope, node, x, to);
+}
+
 /* Parts of a loop's results come in one dtype, and are cast to their own, which they have in ONNX. */
 void liana__onnx_to_cast(liana__onnx_scope *scope, const liana__node *node, const char *type)
 {
@@ -167,6 +189,5 @@ void liana__onnx_to_cast(liana__onnx_scope *scope, const liana__node *node, cons
         return;
     }
     const char *x = liana__onnx_operand(scope, node, 0, layout);
-    if (input->dtype != node->dtype) x = liana__onnx_cast(scope, node, x, node->dtype);
-    liana__onnx_give(scope, node, x, layout);
+    liana__onnx_give(scope, node, liana__onnx_convert(scope, node, x, input->dtype, node->dtype), layout);
 }

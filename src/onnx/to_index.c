@@ -22,9 +22,10 @@ void liana__onnx_to_one_hot(liana__onnx_scope *scope, const liana__node *node, c
     liana__onnx_give(scope, node, chosen, LIANA__ONNX_NATURAL);
 }
 
-/* Whether indices are a model's input, maybe cast: its caller keeps them in range. */
+/* Whether indices are a model's input, maybe cast: ids, which its caller keeps in range. */
 static bool is_given(const liana__onnx_scope *scope, const liana__node *indices)
 {
+    if (!scope->file->model) return false;
     while (indices->op == &liana__op_cast || indices->op == &liana__op_reshape) indices = indices->inputs[0];
     return !scope->outer && liana__is_input(indices);
 }
@@ -69,37 +70,46 @@ void liana__onnx_to_gather(liana__onnx_scope *scope, const liana__node *node, co
     liana__onnx_give(scope, node, x, LIANA__ONNX_NATURAL);
 }
 
-/* Indices that are out of range add nothing in liana: they add to a row behind the last one, which is cut. */
+/* ScatterND adds to the first axis: `count` axes from `first` on come to the front, and back. */
+static const char *to_front(liana__onnx_scope *scope, const liana__node *node, const char *x, int rank, int first,
+                            int count, bool back)
+{
+    int64_t order[LIANA_MAX_RANK];
+    int at = 0;
+    for (int i = 0; i < count; i++) order[at++] = first + i;
+    for (int i = 0; i < rank; i++) {
+        if (i < first || i >= first + count) order[at++] = i;
+    }
+    int64_t inverse[LIANA_MAX_RANK];
+    for (int i = 0; i < rank; i++) inverse[order[i]] = i;
+    return first && count ? liana__onnx_transpose(scope, node, x, back ? inverse : order, rank) : x;
+}
+
 void liana__onnx_to_scatter(liana__onnx_scope *scope, const liana__node *node, const char *type)
 {
-    const liana__node *indices = node->inputs[1];
-    const int64_t zero = 0;
-    const int rank = node->shape.rank;
+    const liana__node *updates = node->inputs[0], *indices = node->inputs[1];
+    const int rank = node->shape.rank, axis = (int)liana__onnx_int(node, "axis"), count = indices->shape.rank;
     liana__onnx_size sizes[LIANA_MAX_RANK + 1];
     (void)type;
-    if (liana__onnx_int(node, "axis") != 0) {
-        liana__onnx_refuse(scope, node, "the op 'scatter_add' along an axis that is not the first");
-        return;
+    const char *rows = liana__onnx_input(scope, node, 1);
+    const liana__onnx_size size = liana__onnx_dim(scope, node, axis);
+    if (!is_in_range(scope, indices, size)) rows = clamp(scope, node, rows, size);
+    for (int i = 0; i < count; i++) sizes[i] = liana__onnx_dim(scope, indices, i);
+    sizes[count] = (liana__onnx_size){.constant = 1};
+    rows = liana__onnx_cast(scope, node, rows, LIANA_S64);
+    rows = liana__onnx_reshape(scope, node, rows, sizes, (size_t)count + 1);
+    const char *values = liana__onnx_input(scope, node, 0);
+    values = to_front(scope, node, values, updates->shape.rank, axis, count, false);
+    sizes[0] = size;
+    for (int i = 0, at = 1; i < rank; i++) {
+        if (i != axis) sizes[at++] = liana__onnx_dim(scope, node, i);
     }
-    const liana__onnx_size size = liana__onnx_dim(scope, node, 0);
-    const char *behind = liana__onnx_sizes(scope, node, &size, 1), *none = liana__onnx_list_of(scope, "axes", &zero, 1);
-    const char *at = liana__onnx_cast(scope, node, liana__onnx_input(scope, node, 1), LIANA_S64);
-    const char *below = liana__onnx_say(scope, node, "Less", LIANA__ONNX_OF(at, none), NULL);
-    at = liana__onnx_say(scope, node, "Where", LIANA__ONNX_OF(below, behind, at), NULL);
-    at = liana__onnx_say(scope, node, "Min", LIANA__ONNX_OF(at, behind), NULL);
-    for (int i = 0; i < indices->shape.rank; i++) sizes[i] = liana__onnx_dim(scope, indices, i);
-    sizes[indices->shape.rank] = (liana__onnx_size){.constant = 1};
-    at = liana__onnx_reshape(scope, node, at, sizes, (size_t)indices->shape.rank + 1);
-    for (int i = 0; i < rank; i++) sizes[i] = liana__onnx_dim(scope, node, i);
-    sizes[0].constant++;
     const char *shape = liana__onnx_sizes(scope, node, sizes, (size_t)rank);
     const char *zeros = liana__onnx_number(scope, node->dtype, 0);
     zeros = liana__onnx_say(scope, node, "Expand", LIANA__ONNX_OF(zeros, shape), NULL);
-    const char *sums =
-        liana__onnx_say(scope, node, "ScatterND", LIANA__ONNX_OF(zeros, at, liana__onnx_input(scope, node, 0)),
-                        LIANA__ONNX_WITH(LIANA__ONNX_TEXT("reduction", "add")));
-    sums = liana__onnx_say(scope, node, "Slice", LIANA__ONNX_OF(sums, none, behind, none), NULL);
-    liana__onnx_give(scope, node, sums, LIANA__ONNX_NATURAL);
+    const char *sums = liana__onnx_say(scope, node, "ScatterND", LIANA__ONNX_OF(zeros, rows, values),
+                                       LIANA__ONNX_WITH(LIANA__ONNX_TEXT("reduction", "add")));
+    liana__onnx_give(scope, node, to_front(scope, node, sums, rank, axis, 1, true), LIANA__ONNX_NATURAL);
 }
 
 static const char *as_s32(liana__onnx_scope *scope, const liana__node *node, const char *x)

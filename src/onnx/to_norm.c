@@ -58,7 +58,7 @@ void liana__onnx_to_batch_norm(liana__onnx_scope *scope, const liana__node *node
     liana__onnx_give(scope, node, x, layout);
 }
 
-/* x / sqrt(mean(x^2) + epsilon) * gamma + beta */
+/* x / sqrt(mean(x^2) + epsilon) * gamma + beta; "": no beta. */
 static const char *by_mean_square(liana__onnx_scope *scope, const liana__node *node, const char *x, const char *gamma,
                                   const char *beta)
 {
@@ -71,14 +71,15 @@ static const char *by_mean_square(liana__onnx_scope *scope, const liana__node *n
     mean = liana__onnx_say(scope, node, "Sqrt", LIANA__ONNX_OF(mean), NULL);
     x = liana__onnx_say(scope, node, "Div", LIANA__ONNX_OF(x, mean), NULL);
     x = liana__onnx_say(scope, node, "Mul", LIANA__ONNX_OF(x, gamma), NULL);
-    return liana__onnx_say(scope, node, "Add", LIANA__ONNX_OF(x, beta), NULL);
+    return *beta ? liana__onnx_say(scope, node, "Add", LIANA__ONNX_OF(x, beta), NULL) : x;
 }
 
 void liana__onnx_to_layer_norm(liana__onnx_scope *scope, const liana__node *node, const char *type)
 {
     const liana__layer_norm_attributes *own = liana__layer_norm_attributes_of(node);
     const char *x = liana__onnx_input(scope, node, 0);
-    const char *gamma = liana__onnx_input(scope, node, 1), *beta = liana__onnx_input(scope, node, 2);
+    const char *gamma = liana__onnx_input(scope, node, 1);
+    const char *beta = node->num_inputs > 2 ? liana__onnx_input(scope, node, 2) : "";
     (void)type;
     x = own->about_zero ? by_mean_square(scope, node, x, gamma, beta)
                         : liana__onnx_say(scope, node, "LayerNormalization", LIANA__ONNX_OF(x, gamma, beta),

@@ -36,6 +36,12 @@ static const char *global_type(const liana__node *node)
     return node->op == &liana__op_reduce_max ? "GlobalMaxPool" : NULL;
 }
 
+/* ONNX adds no booleans and no integers of 8 or 16 bits. */
+static liana_dtype computed_dtype(liana_dtype dtype)
+{
+    return liana_dtype_size(dtype) < 4 && dtype != LIANA_F16 ? LIANA_S32 : dtype;
+}
+
 static const char *reduce(liana__onnx_scope *scope, const liana__node *node, const char *type, const char *x,
                           const int64_t *axes)
 {
@@ -64,13 +70,12 @@ void liana__onnx_to_reduce(liana__onnx_scope *scope, const liana__node *node, co
         x = liana__onnx_say(scope, node, pooling, LIANA__ONNX_OF(x), NULL);
         if (!own->keep_dims) x = liana__onnx_say(scope, node, "Flatten", LIANA__ONNX_OF(x), NULL);
     } else {
-        const bool is_bool = input->dtype == LIANA_BOOL;
+        const liana_dtype computed = computed_dtype(input->dtype);
         for (int64_t i = 0; i < own->axes.count; i++) {
             axes[i] = liana__onnx_axis(layout, input->shape.rank, (int)own->axes.values[i]);
         }
-        if (is_bool) x = liana__onnx_cast(scope, node, x, LIANA_S32);
-        x = reduce(scope, node, type, x, axes);
-        if (is_bool) x = liana__onnx_cast(scope, node, x, LIANA_BOOL);
+        x = liana__onnx_convert(scope, node, x, input->dtype, computed);
+        x = liana__onnx_convert(scope, node, reduce(scope, node, type, x, axes), computed, node->dtype);
     }
     liana__onnx_give(scope, node, x, own->keep_dims ? layout : LIANA__ONNX_NATURAL);
 }
@@ -139,10 +144,13 @@ void liana__onnx_to_cumulative(liana__onnx_scope *scope, const liana__node *node
         x = product(scope, node, x);
     } else {
         const int64_t axis = liana__onnx_int(node, "axis");
+        const liana_dtype computed = computed_dtype(node->dtype);
+        x = liana__onnx_convert(scope, node, x, node->dtype, computed);
         const char *along = liana__onnx_constant(scope, "axis", LIANA_S64, &LIANA_SCALAR, &axis);
         x = liana__onnx_say(scope, node, type, LIANA__ONNX_OF(x, along),
                             LIANA__ONNX_WITH(LIANA__ONNX_INT("exclusive", liana__onnx_int(node, "exclusive")),
                                              LIANA__ONNX_INT("reverse", liana__onnx_int(node, "reverse"))));
+        x = liana__onnx_convert(scope, node, x, computed, node->dtype);
     }
     liana__onnx_give(scope, node, x, LIANA__ONNX_NATURAL);
 }

@@ -4,6 +4,7 @@
 #include <liana/liana.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static liana_context *context;
 
@@ -23,6 +24,23 @@ static int tear_down(void **state)
 static void check(liana_status status)
 {
     if (status != LIANA_OK) fail_msg("%s: %s", liana_status_name(status), liana_context_message(context));
+}
+
+/* ---- docs/onnx.md ---- */
+
+static void test_an_onnx_file(void **state)
+{
+    (void)state;
+    liana_model *m;
+    check(liana_model_create(context, "bed", &m));
+    liana_input(m, .shape = LIANA_INTS(32, 32, 3));
+    liana_flatten(m);
+    liana_dense(m, .units = 3, .activation = "softmax");
+    if (chdir(liana__test_folder()) != 0) fail_msg("no folder");
+    const liana_onnx_options options = {.batch = 1, .pixels = LIANA_ONNX_UINT8};
+    check(liana_model_save_onnx(m, "bed.onnx", &options));
+    assert_int_equal(access("bed.onnx", R_OK), 0);
+    liana_model_destroy(m);
 }
 
 /* ---- docs/models.md ---- */
@@ -268,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_inputs_and_outputs),  cmocka_unit_test(test_reused_and_nested),
         cmocka_unit_test(test_a_model_on_tensors),  cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_losses_of_outputs),   cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_an_onnx_file),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

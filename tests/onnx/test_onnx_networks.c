@@ -176,11 +176,27 @@ static void test_torchvision(void **state)
     check_case("resnet18", ALL);
 }
 
+static void test_keras(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"keras_images", "keras_rows", "keras_sequences"};
+    char tensorflow[2048];
+    const char *peer = liana__test_peer("onnx");
+    if (peer) peer = liana__test_peer("tensorflow");
+    if (!peer) skip();
+    snprintf(tensorflow, sizeof tensorflow, "%s", peer);
+    run_script(tensorflow, "onnx_keras.py", "keras");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        check_case(names[i], (const char *const[]){"export", NULL});
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_networks),
         cmocka_unit_test(test_torchvision),
+        cmocka_unit_test(test_keras),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -558,8 +558,8 @@ static void test_convert_model_refuses(void **state)
                    "without weights", "--weights");
     assert_code(liana__test_command("convert-model", json, liana__test_path("x.keras"), "--weights", keras), 0);
     assert_same_file(keras, liana__test_path("x.keras"));
-    assert_refused(liana__test_command("convert-model", keras, liana__test_path("x.onnx")), 1, "x.onnx",
-                   "an ONNX file");
+    assert_refused(liana__test_command("convert-model", keras, liana__test_path("x.tflite")), 1, "x.tflite",
+                   "a TensorFlow Lite file");
     assert_refused(liana__test_command("convert-model", keras, liana__test_path("y.keras"), "--keras", "2"), 1,
                    "y.keras", "Keras 2", ".h5");
     assert_refused(liana__test_command("convert-model", keras, liana__test_path("y"), "--keras", "2"), 1, "Keras 2");

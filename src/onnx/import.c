@@ -164,8 +164,8 @@ static liana_status input_dtype(const liana__import *own, const Liana__Onnx__Val
     case LIANA__ONNX__TENSOR__DATA_TYPE__INT64: *dtype = "int32"; return LIANA_OK;
     default:
         return liana__fail(own->error, LIANA_UNIMPLEMENTED,
-                           "'%s': input '%.100s' has dtype %d of ONNX, expected a float, uint8, int32 or int64", own->path,
-                           name, info->type->tensor_type->elem_type);
+                           "'%s': input '%.100s' has dtype %d of ONNX, expected a float, uint8, int32 or int64",
+                           own->path, name, info->type->tensor_type->elem_type);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "harness/one_context.h"
 
 #include "base/context.h"
+#include "base/file.h"
 #include "base/half.h"
 #include "harness/onnx/onnx_file.h"
 #include "harness/try/mutants.h"
@@ -32,7 +33,7 @@ static const float *draw(size_t count, int seed)
 static liana_status read_file(liana_model **model, liana__error *error)
 {
     size_t size;
-    const uint8_t *bytes = liana__onnx_pack(&file, &size);
+    const uint8_t *bytes = liana__test_onnx_pack(&file, &size);
     *error = (liana__error){0};
     *model = NULL;
     assert_int_equal(liana_model_create(context, NULL, model), LIANA_OK);
@@ -113,19 +114,19 @@ static void compute_network(const float *x, const float *k, const float *b, cons
 
 static void make_network(int64_t opset, int64_t batch)
 {
-    liana__onnx_begin(&file, opset);
-    liana__onnx_input(&file, "x", FLOAT, LIANA__ONNX_DIMS(batch, C, H, W));
-    liana__onnx_floats(&file, "body.0.weight", LIANA__ONNX_DIMS(O, C, 3, 3), draw(O * C * 9, 1));
-    liana__onnx_floats(&file, "body.0.bias", LIANA__ONNX_DIMS(O), draw(O, 2));
-    liana__onnx_floats(&file, "head.weight", LIANA__ONNX_DIMS(UNITS, O * OH * OW), draw(UNITS * O * OH * OW, 3));
-    Liana__Onnx__Node *conv = liana__onnx_node(&file, "Conv", "x body.0.weight body.0.bias", "a");
-    liana__onnx_set_ints(&file, conv, "pads", LIANA__ONNX_DIMS(1, 1, 1, 1));
-    liana__onnx_set_ints(&file, conv, "strides", LIANA__ONNX_DIMS(2, 2));
-    liana__onnx_node(&file, "Relu", "a", "b");
-    liana__onnx_node(&file, "Flatten", "b", "c");
-    Liana__Onnx__Node *gemm = liana__onnx_node(&file, "Gemm", "c head.weight", "y");
-    liana__onnx_set_int(&file, gemm, "transB", 1);
-    liana__onnx_output(&file, "y");
+    liana__test_onnx_begin(&file, opset);
+    liana__test_onnx_input(&file, "x", FLOAT, LIANA__ONNX_DIMS(batch, C, H, W));
+    liana__test_onnx_floats(&file, "body.0.weight", LIANA__ONNX_DIMS(O, C, 3, 3), draw(O * C * 9, 1));
+    liana__test_onnx_floats(&file, "body.0.bias", LIANA__ONNX_DIMS(O), draw(O, 2));
+    liana__test_onnx_floats(&file, "head.weight", LIANA__ONNX_DIMS(UNITS, O * OH * OW), draw(UNITS * O * OH * OW, 3));
+    Liana__Onnx__Node *conv = liana__test_onnx_node(&file, "Conv", "x body.0.weight body.0.bias", "a");
+    liana__test_onnx_set_ints(&file, conv, "pads", LIANA__ONNX_DIMS(1, 1, 1, 1));
+    liana__test_onnx_set_ints(&file, conv, "strides", LIANA__ONNX_DIMS(2, 2));
+    liana__test_onnx_node(&file, "Relu", "a", "b");
+    liana__test_onnx_node(&file, "Flatten", "b", "c");
+    Liana__Onnx__Node *gemm = liana__test_onnx_node(&file, "Gemm", "c head.weight", "y");
+    liana__test_onnx_set_int(&file, gemm, "transB", 1);
+    liana__test_onnx_output(&file, "y");
 }
 
 /* [N, C, H, W] as [N, H, W, C]. */
@@ -162,15 +163,15 @@ static void test_images(void **state)
 static void test_transposes_cancel(void **state)
 {
     (void)state;
-    liana__onnx_begin(&file, 15);
-    liana__onnx_input(&file, "x", FLOAT, LIANA__ONNX_DIMS(-1, 4, 4, 2));
-    liana__onnx_floats(&file, "k", LIANA__ONNX_DIMS(2, 2, 1, 1), (const float[]){1, 2, 3, 4});
-    Liana__Onnx__Node *node = liana__onnx_node(&file, "Transpose", "x", "a");
-    liana__onnx_set_ints(&file, node, "perm", LIANA__ONNX_DIMS(0, 3, 1, 2));
-    liana__onnx_node(&file, "Conv", "a k", "b");
-    node = liana__onnx_node(&file, "Transpose", "b", "y");
-    liana__onnx_set_ints(&file, node, "perm", LIANA__ONNX_DIMS(0, 2, 3, 1));
-    liana__onnx_output(&file, "y");
+    liana__test_onnx_begin(&file, 15);
+    liana__test_onnx_input(&file, "x", FLOAT, LIANA__ONNX_DIMS(-1, 4, 4, 2));
+    liana__test_onnx_floats(&file, "k", LIANA__ONNX_DIMS(2, 2, 1, 1), (const float[]){1, 2, 3, 4});
+    Liana__Onnx__Node *node = liana__test_onnx_node(&file, "Transpose", "x", "a");
+    liana__test_onnx_set_ints(&file, node, "perm", LIANA__ONNX_DIMS(0, 3, 1, 2));
+    liana__test_onnx_node(&file, "Conv", "a k", "b");
+    node = liana__test_onnx_node(&file, "Transpose", "b", "y");
+    liana__test_onnx_set_ints(&file, node, "perm", LIANA__ONNX_DIMS(0, 2, 3, 1));
+    liana__test_onnx_output(&file, "y");
     liana_model *model = accept();
     const float *x = draw(32, 5);
     float y[32];
@@ -184,9 +185,9 @@ static void test_transposes_cancel(void **state)
 
 static void begin_rows(int64_t opset, int64_t features)
 {
-    liana__onnx_begin(&file, opset);
-    liana__onnx_input(&file, "x", FLOAT, LIANA__ONNX_DIMS(-1, features));
-    liana__onnx_output(&file, "y");
+    liana__test_onnx_begin(&file, opset);
+    liana__test_onnx_input(&file, "x", FLOAT, LIANA__ONNX_DIMS(-1, features));
+    liana__test_onnx_output(&file, "y");
 }
 
 /* MatMul and Add are one Dense; so is Gemm with factors. */
@@ -195,21 +196,21 @@ static void test_dense(void **state)
     (void)state;
     const float x[] = {1, -2, 0.5f}, kernel[] = {1, 2, 3, 4, 5, 6}, bias[] = {0.5f, -1};
     begin_rows(13, 3);
-    liana__onnx_floats(&file, "w", LIANA__ONNX_DIMS(3, 2), kernel);
-    liana__onnx_floats(&file, "head.bias", LIANA__ONNX_DIMS(2), bias);
-    liana__onnx_node(&file, "MatMul", "x w", "a");
-    liana__onnx_node(&file, "Add", "head.bias a", "y");
+    liana__test_onnx_floats(&file, "w", LIANA__ONNX_DIMS(3, 2), kernel);
+    liana__test_onnx_floats(&file, "head.bias", LIANA__ONNX_DIMS(2), bias);
+    liana__test_onnx_node(&file, "MatMul", "x w", "a");
+    liana__test_onnx_node(&file, "Add", "head.bias a", "y");
     liana_model *model = accept();
     expect(model, liana_shape_of(1, 3), x, (const float[]){-2, -4}, 2);
     assert_int_equal(model->num_layers, 2);
     assert_compare(liana__model_find_weight(model, "head/bias"), >=, 0);
     done(model);
     begin_rows(11, 3);
-    liana__onnx_floats(&file, "w", LIANA__ONNX_DIMS(3, 2), kernel);
-    liana__onnx_floats(&file, "b", LIANA__ONNX_DIMS(2), bias);
-    Liana__Onnx__Node *gemm = liana__onnx_node(&file, "Gemm", "x w b", "y");
-    liana__onnx_set_float(&file, gemm, "alpha", 0.5f);
-    liana__onnx_set_float(&file, gemm, "beta", 2);
+    liana__test_onnx_floats(&file, "w", LIANA__ONNX_DIMS(3, 2), kernel);
+    liana__test_onnx_floats(&file, "b", LIANA__ONNX_DIMS(2), bias);
+    Liana__Onnx__Node *gemm = liana__test_onnx_node(&file, "Gemm", "x w b", "y");
+    liana__test_onnx_set_float(&file, gemm, "alpha", 0.5f);
+    liana__test_onnx_set_float(&file, gemm, "beta", 2);
     model = accept();
     expect(model, liana_shape_of(1, 3), x, (const float[]){-0.25f, -3.5f}, 2);
     done(model);
@@ -220,18 +221,18 @@ static void test_shape_arithmetic(void **state)
 {
     (void)state;
     begin_rows(13, 6);
-    liana__onnx_ints(&file, "zero", (const int64_t[]){LIANA__ONNX_END}, (const int64_t[]){0});
-    liana__onnx_ints(&file, "axes", LIANA__ONNX_DIMS(1), (const int64_t[]){0});
-    liana__onnx_ints(&file, "rest", LIANA__ONNX_DIMS(2), (const int64_t[]){3, 2});
-    liana__onnx_node(&file, "Shape", "x", "s");
-    liana__onnx_node(&file, "Gather", "s zero", "n");
-    liana__onnx_node(&file, "Unsqueeze", "n axes", "m");
-    Liana__Onnx__Node *concat = liana__onnx_node(&file, "Concat", "m rest", "t");
-    liana__onnx_set_int(&file, concat, "axis", 0);
-    liana__onnx_node(&file, "Reshape", "x t", "r");
-    Liana__Onnx__Node *sum = liana__onnx_node(&file, "ReduceMax", "r", "y");
-    liana__onnx_set_ints(&file, sum, "axes", LIANA__ONNX_DIMS(1));
-    liana__onnx_set_int(&file, sum, "keepdims", 0);
+    liana__test_onnx_ints(&file, "zero", (const int64_t[]){LIANA__ONNX_END}, (const int64_t[]){0});
+    liana__test_onnx_ints(&file, "axes", LIANA__ONNX_DIMS(1), (const int64_t[]){0});
+    liana__test_onnx_ints(&file, "rest", LIANA__ONNX_DIMS(2), (const int64_t[]){3, 2});
+    liana__test_onnx_node(&file, "Shape", "x", "s");
+    liana__test_onnx_node(&file, "Gather", "s zero", "n");
+    liana__test_onnx_node(&file, "Unsqueeze", "n axes", "m");
+    Liana__Onnx__Node *concat = liana__test_onnx_node(&file, "Concat", "m rest", "t");
+    liana__test_onnx_set_int(&file, concat, "axis", 0);
+    liana__test_onnx_node(&file, "Reshape", "x t", "r");
+    Liana__Onnx__Node *sum = liana__test_onnx_node(&file, "ReduceMax", "r", "y");
+    liana__test_onnx_set_ints(&file, sum, "axes", LIANA__ONNX_DIMS(1));
+    liana__test_onnx_set_int(&file, sum, "keepdims", 0);
     liana_model *model = accept();
     const float x[] = {1, 2, 5, 4, 3, 6, 9, 0, 0, 8, 7, 0};
     expect(model, liana_shape_of(2, 6), x, (const float[]){5, 6, 9, 8}, 4);
@@ -248,13 +249,13 @@ static void test_layer_normalization(void **state)
                                            {"Div", "d r", "n"},        {"Mul", "n norm.weight", "s"},
                                            {"Add", "s norm.bias", "y"}};
     begin_rows(13, 4);
-    liana__onnx_floats(&file, "two", (const int64_t[]){LIANA__ONNX_END}, (const float[]){2});
-    liana__onnx_floats(&file, "eps", (const int64_t[]){LIANA__ONNX_END}, (const float[]){1e-5f});
-    liana__onnx_floats(&file, "norm.weight", LIANA__ONNX_DIMS(4), (const float[]){1, 2, 3, 4});
-    liana__onnx_floats(&file, "norm.bias", LIANA__ONNX_DIMS(4), (const float[]){0.5f, 0, 0, 1});
+    liana__test_onnx_floats(&file, "two", (const int64_t[]){LIANA__ONNX_END}, (const float[]){2});
+    liana__test_onnx_floats(&file, "eps", (const int64_t[]){LIANA__ONNX_END}, (const float[]){1e-5f});
+    liana__test_onnx_floats(&file, "norm.weight", LIANA__ONNX_DIMS(4), (const float[]){1, 2, 3, 4});
+    liana__test_onnx_floats(&file, "norm.bias", LIANA__ONNX_DIMS(4), (const float[]){0.5f, 0, 0, 1});
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        Liana__Onnx__Node *node = liana__onnx_node(&file, lines[i][0], lines[i][1], lines[i][2]);
-        if (lines[i][0][0] == 'R') liana__onnx_set_ints(&file, node, "axes", LIANA__ONNX_DIMS(-1));
+        Liana__Onnx__Node *node = liana__test_onnx_node(&file, lines[i][0], lines[i][1], lines[i][2]);
+        if (lines[i][0][0] == 'R') liana__test_onnx_set_ints(&file, node, "axes", LIANA__ONNX_DIMS(-1));
     }
     liana_model *model = accept();
     const double deviation = sqrt(1.25 + 1e-5);
@@ -272,14 +273,14 @@ static void test_functions(void **state)
 {
     (void)state;
     begin_rows(18, 2);
-    Liana__Onnx__Node *call = liana__onnx_node(&file, "Leak", "x", "y");
+    Liana__Onnx__Node *call = liana__test_onnx_node(&file, "Leak", "x", "y");
     call->domain = liana__arena_string(&file.arena, "own");
-    liana__onnx_set_float(&file, call, "slope", 0.25f);
+    liana__test_onnx_set_float(&file, call, "slope", 0.25f);
     /* Its nodes are made in the graph, and moved. */
-    Liana__Onnx__Node *first = liana__onnx_node(&file, "LeakyRelu", "in", "inner");
-    liana__onnx_set_float(&file, first, "alpha", 0);
+    Liana__Onnx__Node *first = liana__test_onnx_node(&file, "LeakyRelu", "in", "inner");
+    liana__test_onnx_set_float(&file, first, "alpha", 0);
     first->attribute[0]->ref_attr_name = liana__arena_string(&file.arena, "slope");
-    Liana__Onnx__Node *second = liana__onnx_node(&file, "Neg", "inner", "out");
+    Liana__Onnx__Node *second = liana__test_onnx_node(&file, "Neg", "inner", "out");
     file.graph.n_node = 1;
     Liana__Onnx__Function function = LIANA__ONNX__FUNCTION__INIT;
     Liana__Onnx__Node *nodes[] = {first, second};
@@ -317,9 +318,10 @@ static void expect_kernel(void)
 static Liana__Onnx__Tensor *begin_kernel(int dtype)
 {
     begin_rows(13, 2);
-    Liana__Onnx__Tensor *tensor = liana__onnx_floats(&file, "w", LIANA__ONNX_DIMS(2, 1), (const float[]){1.5f, -2.5f});
+    Liana__Onnx__Tensor *tensor =
+        liana__test_onnx_floats(&file, "w", LIANA__ONNX_DIMS(2, 1), (const float[]){1.5f, -2.5f});
     tensor->data_type = dtype;
-    liana__onnx_node(&file, "MatMul", "x w", "y");
+    liana__test_onnx_node(&file, "MatMul", "x w", "y");
     return tensor;
 }
 
@@ -384,7 +386,7 @@ static liana_status load_external(const char *location, const char *offset, cons
     tensor->data_location = LIANA__ONNX__TENSOR__DATA_LOCATION__EXTERNAL;
     tensor->external_data = entries;
     tensor->n_external_data = 3;
-    const uint8_t *bytes = liana__onnx_pack(&file, &size);
+    const uint8_t *bytes = liana__test_onnx_pack(&file, &size);
     const char *path = liana__test_write("external.onnx", bytes, size);
     return liana_model_load_onnx(context, path, model);
 }
@@ -425,10 +427,10 @@ static void test_operators_that_lack(void **state)
 {
     (void)state;
     begin_rows(16, 2);
-    liana__onnx_node(&file, "Bernoulli", "x", "a");
-    liana__onnx_node(&file, "Det", "a", "b");
-    liana__onnx_node(&file, "Det", "b", "c");
-    Liana__Onnx__Node *own = liana__onnx_node(&file, "Gadget", "c", "y");
+    liana__test_onnx_node(&file, "Bernoulli", "x", "a");
+    liana__test_onnx_node(&file, "Det", "a", "b");
+    liana__test_onnx_node(&file, "Det", "b", "c");
+    Liana__Onnx__Node *own = liana__test_onnx_node(&file, "Gadget", "c", "y");
     own->domain = liana__arena_string(&file.arena, "com.example");
     refuse(LIANA_UNIMPLEMENTED, "net.onnx", "Bernoulli (1", "Det (2", "com.example::Gadget", "replace them");
 }
@@ -437,36 +439,36 @@ static void test_broken_graphs(void **state)
 {
     (void)state;
     begin_rows(16, 2);
-    liana__onnx_node(&file, "Add", "x w", "y");
+    liana__test_onnx_node(&file, "Add", "x w", "y");
     refuse(LIANA_INVALID_DATA, "Add", "'w'", "neither an input of the graph, nor an initializer");
     begin_rows(16, 2);
-    liana__onnx_node(&file, "Add", "x b", "a");
-    liana__onnx_node(&file, "Neg", "a", "b");
-    liana__onnx_node(&file, "Neg", "b", "y");
+    liana__test_onnx_node(&file, "Add", "x b", "a");
+    liana__test_onnx_node(&file, "Neg", "a", "b");
+    liana__test_onnx_node(&file, "Neg", "b", "y");
     refuse(LIANA_INVALID_DATA, "cycle");
     begin_rows(16, 2);
-    liana__onnx_node(&file, "Neg", "x", "y");
-    liana__onnx_node(&file, "Abs", "x", "y");
+    liana__test_onnx_node(&file, "Neg", "x", "y");
+    liana__test_onnx_node(&file, "Abs", "x", "y");
     refuse(LIANA_INVALID_DATA, "Abs", "'y'", "another node");
     begin_rows(16, 2);
-    liana__onnx_floats(&file, "w", LIANA__ONNX_DIMS(2), (const float[]){1, 2});
-    liana__onnx_floats(&file, "w", LIANA__ONNX_DIMS(2), (const float[]){1, 2});
-    liana__onnx_node(&file, "Add", "x w", "y");
+    liana__test_onnx_floats(&file, "w", LIANA__ONNX_DIMS(2), (const float[]){1, 2});
+    liana__test_onnx_floats(&file, "w", LIANA__ONNX_DIMS(2), (const float[]){1, 2});
+    liana__test_onnx_node(&file, "Add", "x w", "y");
     refuse(LIANA_INVALID_DATA, "two initializers 'w'");
     begin_rows(5, 2);
-    liana__onnx_node(&file, "Neg", "x", "y");
+    liana__test_onnx_node(&file, "Neg", "x", "y");
     refuse(LIANA_UNIMPLEMENTED, "opset 5", "opset_version");
     begin_rows(16, 2);
-    liana__onnx_node(&file, "Neg", "x", "z");
+    liana__test_onnx_node(&file, "Neg", "x", "z");
     refuse(LIANA_INVALID_DATA, "output 'y'", "no node");
-    liana__onnx_begin(&file, 16);
-    liana__onnx_input(&file, "x", FLOAT, LIANA__ONNX_DIMS(-1, -2, 4));
-    liana__onnx_node(&file, "Neg", "x", "y");
-    liana__onnx_output(&file, "y");
+    liana__test_onnx_begin(&file, 16);
+    liana__test_onnx_input(&file, "x", FLOAT, LIANA__ONNX_DIMS(-1, -2, 4));
+    liana__test_onnx_node(&file, "Neg", "x", "y");
+    liana__test_onnx_output(&file, "y");
     refuse(LIANA_UNIMPLEMENTED, "input 'x'", "fixed size");
     begin_rows(16, 2);
-    liana__onnx_floats(&file, "w", LIANA__ONNX_DIMS(3, 2), (const float[]){1, 2, 3, 4, 5, 6});
-    liana__onnx_node(&file, "MatMul", "x w", "y");
+    liana__test_onnx_floats(&file, "w", LIANA__ONNX_DIMS(3, 2), (const float[]){1, 2, 3, 4, 5, 6});
+    liana__test_onnx_node(&file, "MatMul", "x w", "y");
     refuse(LIANA_INVALID_DATA, "MatMul", "2 features", "for 3");
 }
 
@@ -474,21 +476,21 @@ static void test_hostile_sizes(void **state)
 {
     (void)state;
     begin_rows(16, 2);
-    Liana__Onnx__Tensor *tensor = liana__onnx_floats(&file, "w", LIANA__ONNX_DIMS(2, 1), (const float[]){1, 2});
+    Liana__Onnx__Tensor *tensor = liana__test_onnx_floats(&file, "w", LIANA__ONNX_DIMS(2, 1), (const float[]){1, 2});
     tensor->dims[0] = INT64_MAX / 2;
     tensor->dims[1] = 16;
-    liana__onnx_node(&file, "MatMul", "x w", "y");
+    liana__test_onnx_node(&file, "MatMul", "x w", "y");
     refuse(LIANA_INVALID_DATA, "'w'", "too large");
     begin_rows(16, 2);
-    tensor = liana__onnx_floats(&file, "w", LIANA__ONNX_DIMS(2, 1), (const float[]){1, 2});
+    tensor = liana__test_onnx_floats(&file, "w", LIANA__ONNX_DIMS(2, 1), (const float[]){1, 2});
     tensor->dims[0] = -2;
-    liana__onnx_node(&file, "MatMul", "x w", "y");
+    liana__test_onnx_node(&file, "MatMul", "x w", "y");
     refuse(LIANA_INVALID_DATA, "'w'", "-2");
     /* A small file that asks for a constant of terabytes. */
     begin_rows(16, 2);
-    liana__onnx_ints(&file, "s", LIANA__ONNX_DIMS(2), (const int64_t[]){1 << 19, 1 << 19});
-    liana__onnx_node(&file, "ConstantOfShape", "s", "c");
-    liana__onnx_node(&file, "Add", "x c", "y");
+    liana__test_onnx_ints(&file, "s", LIANA__ONNX_DIMS(2), (const int64_t[]){1 << 19, 1 << 19});
+    liana__test_onnx_node(&file, "ConstantOfShape", "s", "c");
+    liana__test_onnx_node(&file, "Add", "x c", "y");
     refuse(LIANA_INVALID_DATA, "allowed memory");
 }
 
@@ -528,9 +530,24 @@ static void test_mutants(void **state)
     (void)state;
     size_t size;
     make_network(13, -1);
-    const uint8_t *bytes = liana__onnx_pack(&file, &size);
-    liana__test_mutants(bytes, size, 2000, liana__try_onnx);
+    const uint8_t *bytes = liana__test_onnx_pack(&file, &size);
+    liana__test_mutants(bytes, size, 1000, liana__try_onnx);
     liana__arena_free(&file.arena);
+}
+
+/* The files that fuzzing begins with. */
+static void test_mutants_of_corpus(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"attention", "convolutions", "function", "recurrent"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[1024], *bytes;
+        size_t size;
+        snprintf(path, sizeof path, "%s/tests/fuzz/corpus/fuzz_onnx/%s", LIANA_SOURCE_DIR, names[i]);
+        assert_ok(liana__file_read(path, LIANA__MUTANT_ROOM, &bytes, &size, &context->error), &context->error);
+        liana__test_mutants((const uint8_t *)bytes, size, 1000, liana__try_onnx);
+        free(bytes);
+    }
 }
 
 int main(void)
@@ -549,6 +566,7 @@ int main(void)
         cmocka_unit_test(test_hostile_sizes),
         cmocka_unit_test(test_deep_nesting),
         cmocka_unit_test(test_mutants),
+        cmocka_unit_test(test_mutants_of_corpus),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -32,7 +32,7 @@ static size_t count_dims(const int64_t *dims)
     return count;
 }
 
-void liana__onnx_begin(liana__onnx_file *file, int64_t opset)
+void liana__test_onnx_begin(liana__onnx_file *file, int64_t opset)
 {
     *file = (liana__onnx_file){.opset = opset,
                                .model = LIANA__ONNX__MODEL__INIT,
@@ -74,12 +74,12 @@ static Liana__Onnx__ValueInfo *make_value(liana__onnx_file *file, const char *na
     return value;
 }
 
-void liana__onnx_input(liana__onnx_file *file, const char *name, int dtype, const int64_t *dims)
+void liana__test_onnx_input(liana__onnx_file *file, const char *name, int dtype, const int64_t *dims)
 {
     append(file, &file->graph.input, &file->graph.n_input, make_value(file, name, dtype, dims));
 }
 
-void liana__onnx_output(liana__onnx_file *file, const char *name)
+void liana__test_onnx_output(liana__onnx_file *file, const char *name)
 {
     append(file, &file->graph.output, &file->graph.n_output, make_value(file, name, 1, NULL));
 }
@@ -98,8 +98,8 @@ static Liana__Onnx__Tensor *make_tensor(liana__onnx_file *file, const char *name
     return tensor;
 }
 
-Liana__Onnx__Tensor *liana__onnx_floats(liana__onnx_file *file, const char *name, const int64_t *dims,
-                                        const float *numbers)
+Liana__Onnx__Tensor *liana__test_onnx_floats(liana__onnx_file *file, const char *name, const int64_t *dims,
+                                             const float *numbers)
 {
     size_t count;
     Liana__Onnx__Tensor *tensor = make_tensor(file, name, dims, &count);
@@ -110,8 +110,8 @@ Liana__Onnx__Tensor *liana__onnx_floats(liana__onnx_file *file, const char *name
     return tensor;
 }
 
-Liana__Onnx__Tensor *liana__onnx_ints(liana__onnx_file *file, const char *name, const int64_t *dims,
-                                      const int64_t *numbers)
+Liana__Onnx__Tensor *liana__test_onnx_ints(liana__onnx_file *file, const char *name, const int64_t *dims,
+                                           const int64_t *numbers)
 {
     size_t count;
     Liana__Onnx__Tensor *tensor = make_tensor(file, name, dims, &count);
@@ -131,7 +131,8 @@ static void append_names(liana__onnx_file *file, const char *names, char ***list
     }
 }
 
-Liana__Onnx__Node *liana__onnx_node(liana__onnx_file *file, const char *op, const char *inputs, const char *outputs)
+Liana__Onnx__Node *liana__test_onnx_node(liana__onnx_file *file, const char *op, const char *inputs,
+                                         const char *outputs)
 {
     Liana__Onnx__Node *node = get(file, sizeof *node);
     liana__onnx__node__init(node);
@@ -151,28 +152,28 @@ static Liana__Onnx__Attribute *add_attribute(liana__onnx_file *file, Liana__Onnx
     return attribute;
 }
 
-void liana__onnx_set_ints(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, const int64_t *values)
+void liana__test_onnx_set_ints(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, const int64_t *values)
 {
     Liana__Onnx__Attribute *attribute = add_attribute(file, node, name);
     attribute->n_ints = count_dims(values);
     attribute->ints = liana__arena_copy(&file->arena, values, attribute->n_ints * sizeof *values + 1);
 }
 
-void liana__onnx_set_int(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, int64_t value)
+void liana__test_onnx_set_int(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, int64_t value)
 {
     Liana__Onnx__Attribute *attribute = add_attribute(file, node, name);
     attribute->has_i = 1;
     attribute->i = value;
 }
 
-void liana__onnx_set_float(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, float value)
+void liana__test_onnx_set_float(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, float value)
 {
     Liana__Onnx__Attribute *attribute = add_attribute(file, node, name);
     attribute->has_f = 1;
     attribute->f = value;
 }
 
-void liana__onnx_set_text(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, const char *value)
+void liana__test_onnx_set_text(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, const char *value)
 {
     Liana__Onnx__Attribute *attribute = add_attribute(file, node, name);
     attribute->has_s = 1;
@@ -180,7 +181,7 @@ void liana__onnx_set_text(liana__onnx_file *file, Liana__Onnx__Node *node, const
     attribute->s.data = (uint8_t *)copy(file, value);
 }
 
-const uint8_t *liana__onnx_pack(liana__onnx_file *file, size_t *size)
+const uint8_t *liana__test_onnx_pack(liana__onnx_file *file, size_t *size)
 {
     *size = liana__onnx__model__get_packed_size(&file->model);
     uint8_t *bytes = get(file, *size + 1);

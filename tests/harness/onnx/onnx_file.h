@@ -16,25 +16,27 @@ typedef struct liana__onnx_file {
     Liana__Onnx__OperatorSet sets[1];
 } liana__onnx_file;
 
-void liana__onnx_begin(liana__onnx_file *file, int64_t opset);
+void liana__test_onnx_begin(liana__onnx_file *file, int64_t opset);
 /* Inputs and outputs: `dims` ends with LIANA__ONNX_END; -1 is the batch. */
 enum { LIANA__ONNX_END = -100 };
-void liana__onnx_input(liana__onnx_file *file, const char *name, int dtype, const int64_t *dims);
-void liana__onnx_output(liana__onnx_file *file, const char *name);
+void liana__test_onnx_input(liana__onnx_file *file, const char *name, int dtype, const int64_t *dims);
+void liana__test_onnx_output(liana__onnx_file *file, const char *name);
 #define LIANA__ONNX_DIMS(...) ((const int64_t[]){__VA_ARGS__, LIANA__ONNX_END})
 /* An initializer; its numbers are copied. */
-Liana__Onnx__Tensor *liana__onnx_floats(liana__onnx_file *file, const char *name, const int64_t *dims,
-                                        const float *numbers);
-Liana__Onnx__Tensor *liana__onnx_ints(liana__onnx_file *file, const char *name, const int64_t *dims,
-                                      const int64_t *numbers);
+Liana__Onnx__Tensor *liana__test_onnx_floats(liana__onnx_file *file, const char *name, const int64_t *dims,
+                                             const float *numbers);
+Liana__Onnx__Tensor *liana__test_onnx_ints(liana__onnx_file *file, const char *name, const int64_t *dims,
+                                           const int64_t *numbers);
 /* A node; names with blanks between. */
-Liana__Onnx__Node *liana__onnx_node(liana__onnx_file *file, const char *op, const char *inputs, const char *outputs);
+Liana__Onnx__Node *liana__test_onnx_node(liana__onnx_file *file, const char *op, const char *inputs,
+                                         const char *outputs);
 /* Attributes of a node. `values` ends with LIANA__ONNX_END. */
-void liana__onnx_set_ints(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, const int64_t *values);
-void liana__onnx_set_int(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, int64_t value);
-void liana__onnx_set_float(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, float value);
-void liana__onnx_set_text(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, const char *value);
+void liana__test_onnx_set_ints(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name,
+                               const int64_t *values);
+void liana__test_onnx_set_int(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, int64_t value);
+void liana__test_onnx_set_float(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, float value);
+void liana__test_onnx_set_text(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, const char *value);
 /* The bytes of the file, in its arena. */
-const uint8_t *liana__onnx_pack(liana__onnx_file *file, size_t *size);
+const uint8_t *liana__test_onnx_pack(liana__onnx_file *file, size_t *size);
 
 #endif

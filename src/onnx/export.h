@@ -43,7 +43,9 @@ typedef struct liana__onnx_value {
     const liana__node *same_as; /* nothing is written: it is the result of that node */
     const liana__node *bias;    /* that the product or convolution adds */
     const liana__node *product; /* of a reshape: it is this product, of a tensor whose leading axes stay apart */
+    const liana__node *padding; /* of a convolution: the pad before it, which becomes its own */
     const char *const *parts;   /* of a loop or choice: its results */
+    const char *pooled;         /* of a mean over whole images: the same with axes of size 1, channels first */
     size_t num_uses;
     bool is_needed;
     bool is_joined; /* into another node, which is written instead */

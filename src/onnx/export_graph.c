@@ -3,6 +3,7 @@
 #include "ir/body.h"
 #include "kernels/kernel_choice.h"
 #include "onnx/op_table.h"
+#include "ops/shape/slice_pad.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,12 +89,17 @@ bool liana__onnx_keeps_ends(const liana__onnx_scope *scope, const liana__node *r
            liana__onnx_size_equal(liana__onnx_dim(scope, reshape, rank - 1), liana__onnx_dim(scope, x, old - 1));
 }
 
+static bool is_forward(const liana__node *node)
+{
+    const liana__op *op = node->op;
+    return op == &liana__op_conv2d || op == &liana__op_depthwise_conv2d || op == &liana__op_conv3d;
+}
+
 static bool is_convolution(const liana__node *node)
 {
     const liana__op *op = node->op;
-    return op == &liana__op_conv2d || op == &liana__op_depthwise_conv2d || op == &liana__op_conv3d ||
-           op == &liana__op_conv2d_input_gradient || op == &liana__op_depthwise_conv2d_input_gradient ||
-           op == &liana__op_conv3d_input_gradient;
+    return is_forward(node) || op == &liana__op_conv2d_input_gradient ||
+           op == &liana__op_depthwise_conv2d_input_gradient || op == &liana__op_conv3d_input_gradient;
 }
 
 /* A convolution, or a product of matrices that Gemm says, whose only reader adds a number for each channel. */
@@ -120,6 +126,22 @@ static void join_bias(liana__onnx_scope *scope, const liana__node *add)
         liana__onnx_value_of(scope, add)->same_as = sum;
         return;
     }
+}
+
+/* Zeros around images before a convolution are its own padding. */
+static void join_padding(liana__onnx_scope *scope, const liana__node *convolution)
+{
+    const liana__node *pad = convolution->inputs[0];
+    const int last = pad->shape.rank - 1;
+    if (pad->op != &liana__op_pad || !is_used_once(scope, pad)) return;
+    const liana__pad_attributes *own = pad->attributes;
+    if (own->value != 0 || own->low.values[0] || own->high.values[0]) return;
+    if (own->low.values[last] || own->high.values[last]) return;
+    for (int i = 0; i <= last; i++) {
+        if (own->interior.values[i]) return;
+    }
+    liana__onnx_value_of(scope, convolution)->padding = pad;
+    liana__onnx_value_of(scope, pad)->is_joined = true;
 }
 
 /* liana multiplies a sequence by a matrix as one large matrix: reshape, matmul, reshape. MatMul needs no reshapes. */
@@ -230,6 +252,7 @@ void liana__onnx_analyse(liana__onnx_scope *scope)
         if (!scope->values[id].is_needed || scope->values[id].data) continue;
         if (node->op == &liana__op_reshape) join_product(scope, node);
         if (node->op == &liana__op_add && node->shape.rank > 0) join_bias(scope, node);
+        if (is_forward(node)) join_padding(scope, node);
         scope->values[id].layout = choose_layout(scope, node);
     }
     settle_layouts(scope, flags);

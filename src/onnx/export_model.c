@@ -109,7 +109,10 @@ static const char *const *find_layers(const liana_model *model, const liana_grap
 {
     const char **layers = liana__arena_allocate(arena, graph->num_nodes * sizeof *layers);
     size_t at = 1;
-    for (; layers && at < first && at < graph->num_nodes; at++) layers[at] = "preprocessing";
+    for (; layers && at < first && at < graph->num_nodes; at++) {
+        const liana__node *node = graph->nodes[at];
+        layers[at] = liana__is_input(node) ? node->name : "preprocessing";
+    }
     for (size_t i = 0; layers && i < model->num_nodes; i++) {
         const size_t end = results->nodes[i].id;
         for (; at <= end && at < graph->num_nodes; at++) layers[at] = model->layers[model->nodes[i].layer].name;

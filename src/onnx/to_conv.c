@@ -2,6 +2,7 @@
 #include "onnx/op_table.h"
 #include "ops/conv/convolution.h"
 #include "ops/pool/pool2d.h"
+#include "ops/shape/slice_pad.h"
 
 enum { MOST_SPATIAL = 3 };
 
@@ -68,14 +69,24 @@ static const char *bias_of(liana__onnx_scope *scope, const liana__node *node)
     return bias ? liana__onnx_name(scope, bias, LIANA__ONNX_NATURAL) : "";
 }
 
+static void add_padding(window *w, const liana__node *pad)
+{
+    const liana__pad_attributes *own = pad->attributes;
+    for (int i = 0; i < w->rank; i++) {
+        w->pads[i] += own->low.values[1 + i];
+        w->pads[w->rank + i] += own->high.values[1 + i];
+    }
+}
+
 void liana__onnx_to_conv(liana__onnx_scope *scope, const liana__node *node, const char *type)
 {
     const liana__conv_family *family = node->op->details;
-    const liana__node *kernel = node->inputs[1];
-    const window w = window_of(node, family, kernel);
-    const char *x = liana__onnx_name(scope, node->inputs[0], LIANA__ONNX_CHANNELS_FIRST);
+    const liana__node *kernel = node->inputs[1], *pad = liana__onnx_value_of(scope, node)->padding;
+    window w = window_of(node, family, kernel);
+    const char *x = liana__onnx_name(scope, pad ? pad->inputs[0] : node->inputs[0], LIANA__ONNX_CHANNELS_FIRST);
     const char *weights = kernel_name(scope, kernel, &w, family->depthwise);
     (void)type;
+    if (pad) add_padding(&w, pad);
     x = liana__onnx_say(scope, node, "Conv", LIANA__ONNX_OF(x, weights, bias_of(scope, node)),
                         LIANA__ONNX_WITH(LIANA__ONNX_INTS("kernel_shape", w.size, w.rank),
                                          LIANA__ONNX_INTS("strides", w.strides, w.rank),

@@ -68,6 +68,7 @@ void liana__onnx_to_reduce(liana__onnx_scope *scope, const liana__node *node, co
     int64_t axes[LIANA_MAX_RANK];
     if (pooling) {
         x = liana__onnx_say(scope, node, pooling, LIANA__ONNX_OF(x), NULL);
+        liana__onnx_value_of(scope, node)->pooled = x;
         if (!own->keep_dims) x = liana__onnx_say(scope, node, "Flatten", LIANA__ONNX_OF(x), NULL);
     } else {
         const liana_dtype computed = computed_dtype(input->dtype);

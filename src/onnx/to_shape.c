@@ -18,6 +18,17 @@ static void sizes_in(const liana__onnx_scope *scope, const liana__node *node, li
     }
 }
 
+/* [batch, 1, 1, channels] of a mean over images is what ONNX's pooling gives. */
+static bool is_pooled(const liana__onnx_scope *scope, const liana__node *node)
+{
+    const liana__node *mean = node->inputs[0];
+    const int rank = node->shape.rank;
+    return liana__onnx_value_of(scope, mean)->pooled && mean->shape.rank == 2 &&
+           liana__onnx_value_of(scope, node)->layout == LIANA__ONNX_CHANNELS_FIRST &&
+           rank == mean->inputs[0]->shape.rank && node->shape.dims[rank - 1] == mean->shape.dims[1] &&
+           liana__onnx_size_equal(liana__onnx_dim(scope, node, 0), liana__onnx_dim(scope, mean, 0));
+}
+
 /* With channels first: either the axes between the ends change, or the result is thin, and all layouts are the same row
  * of elements. */
 void liana__onnx_to_reshape(liana__onnx_scope *scope, const liana__node *node, const char *type)
@@ -31,6 +42,10 @@ void liana__onnx_to_reshape(liana__onnx_scope *scope, const liana__node *node, c
     sizes_in(scope, node, layout, sizes);
     for (int i = 0; is_same && i < node->shape.rank; i++) {
         is_same = liana__onnx_size_equal(liana__onnx_dim(scope, node, i), liana__onnx_dim(scope, input, i));
+    }
+    if (is_pooled(scope, node)) {
+        liana__onnx_give(scope, node, liana__onnx_value_of(scope, input)->pooled, layout);
+        return;
     }
     /* A thin input is the same row of elements in the layout that it has. */
     const liana__onnx_value *value = liana__onnx_value_of(scope, input);

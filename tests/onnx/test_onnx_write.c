@@ -1,5 +1,5 @@
-/* ONNX files: their structure, read back with protobuf-c; names, batches, metadata; what is refused, and how the command
- * says so. onnxruntime runs such files in test_onnxruntime. */
+/* ONNX files: their structure, read back with protobuf-c; names, batches, metadata; what is refused, and how the
+ * command says so. onnxruntime runs such files in test_onnxruntime. */
 #include "harness/command_run.h"
 
 #include "base/file.h"

@@ -60,35 +60,51 @@ static liana_status check_opset(liana__import *own)
                        own->opset, OLDEST_OPSET, NEWEST_OPSET);
 }
 
-/* All operators that liana does not have, each once. */
+/* An operator that liana does not have. */
+typedef struct lack {
+    const char *op, *node;
+    size_t count;
+} lack;
+
+/* All of them, each once. */
 static liana_status check_operators(liana__import *own)
 {
-    LIANA__SCOPED(liana__text) text = {0};
+    enum { MOST = 12 };
+    lack lacks[MOST + 1] = {{NULL, NULL, 0}};
     size_t kinds = 0;
+    LIANA__SCOPED(liana__text) text = {0};
     for (size_t i = 0; i < own->num_nodes; i++) {
         const char *op = own->nodes[i]->op;
-        size_t count = 0;
-        bool is_first = !liana__onnx_has_operator(op);
-        for (size_t k = 0; is_first && k < own->num_nodes; k++) {
-            const bool is_same = strcmp(own->nodes[k]->op, op) == 0;
-            is_first = !(is_same && k < i);
-            count += is_same;
-        }
-        if (!is_first || ++kinds > 12) continue;
-        liana__text_add(&text, "%s%.80s (%zu, such as '%.80s')", kinds > 1 ? ", " : "", op, count, own->nodes[i]->name);
+        if (liana__onnx_has_operator(op)) continue;
+        size_t kind = 0;
+        while (kind < kinds && strcmp(lacks[kind].op, op) != 0) kind++;
+        if (kind > MOST) continue;
+        if (kind == kinds) lacks[kinds++] = (lack){op, own->nodes[i]->name, 0};
+        lacks[kind].count++;
     }
     if (!kinds) return LIANA_OK;
+    for (size_t i = 0; i < kinds && i < MOST; i++) {
+        liana__text_add(&text, "%s%.80s (%zu, such as '%.80s')", i ? ", " : "", lacks[i].op, lacks[i].count,
+                        lacks[i].node);
+    }
     return liana__fail(own->error, LIANA_UNIMPLEMENTED,
                        "'%s': liana does not have %s%s%s; replace them in the network before it is exported. "
                        "docs/onnx.md lists the operators",
                        own->path, kinds == 1 ? "the operator " : "these operators: ", text.data ? text.data : "",
-                       kinds > 12 ? ", and others" : "");
+                       kinds > MOST ? ", and others" : "");
 }
 
 /* ---- inputs ---- */
 
-/* Whether an operator on [batch, channels, ...] reads the value before its axes get another meaning. */
-static bool is_image(const liana__import_value *value, int depth)
+static bool is_among(const char *op, const char *const *names)
+{
+    while (*names && strcmp(*names, op) != 0) names++;
+    return *names != NULL;
+}
+
+/* Whether an operator on [batch, channels, ...] reads the value before its axes get another meaning. Nodes that were
+ * asked have the mark `asked`. */
+static bool is_image(const liana__import_value *value, int depth, int asked)
 {
     static const char *const on_images[] = {"Conv",
                                             "ConvTranspose",
@@ -103,18 +119,16 @@ static bool is_image(const liana__import_value *value, int depth)
                                             "DepthToSpace",
                                             "SpaceToDepth",
                                             "GroupNormalization",
-                                            "PRelu"};
+                                            "PRelu",
+                                            NULL};
     static const char *const others[] = {"Transpose", "Reshape", "Flatten", "MatMul", "Gemm",
-                                         "LSTM",      "GRU",     "RNN",     "Shape"};
-    for (size_t i = 0; depth < 32 && i < value->num_users; i++) {
-        const liana__import_node *user = value->users[i];
-        bool is_other = false;
-        for (size_t k = 0; k < sizeof on_images / sizeof *on_images; k++) {
-            if (strcmp(user->op, on_images[k]) == 0) return true;
-        }
-        for (size_t k = 0; k < sizeof others / sizeof *others; k++) is_other = is_other || !strcmp(user->op, others[k]);
-        if (!is_other && user->num_outputs && user->outputs[0] && is_image(user->outputs[0], depth + 1)) return true;
-        if (i == 8) break;
+                                         "LSTM",      "GRU",     "RNN",     "Shape",  NULL};
+    for (size_t i = 0; depth < 64 && i < value->num_users; i++) {
+        liana__import_node *user = value->users[i];
+        if (is_among(user->op, on_images)) return true;
+        if (user->mark == asked || is_among(user->op, others)) continue;
+        user->mark = asked;
+        if (user->num_outputs && user->outputs[0] && is_image(user->outputs[0], depth + 1, asked)) return true;
     }
     return false;
 }
@@ -179,7 +193,8 @@ static liana_status add_input(liana__import *own, const Liana__Onnx__ValueInfo *
     const int64_t size = dims[batch] ? dims[batch] : ANY_BATCH;
     if (own->batch && own->batch != size) return fail_input(own, value->name, "has another batch than an input before");
     own->batch = size;
-    const bool is_first_channels = rank >= 3 && rank <= 5 && batch == 0 && is_image(value, 0);
+    const bool is_first_channels =
+        rank >= 3 && rank <= 5 && batch == 0 && is_image(value, 0, -1 - (int)own->model->num_inputs);
     order[count++] = batch;
     for (int i = 0; i < rank; i++) {
         if (i != batch && !(is_first_channels && i == 1)) order[count++] = i;

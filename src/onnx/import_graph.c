@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_NODES = 1 << 18, MOST_CALLS = 16 };
+enum { MOST_NODES = 1 << 18, MOST_FUNCTIONS = 1 << 12, MOST_CALLS = 16 };
 
 /* ---- values by name ---- */
 
@@ -298,6 +298,10 @@ liana_status liana__import_graph(liana__import *own)
 {
     const Liana__Onnx__Graph *graph = own->file->graph;
     const scope whole = {0};
+    if (own->file->n_functions > MOST_FUNCTIONS) {
+        return liana__fail(own->error, LIANA_INVALID_DATA, "'%s' has %zu functions, expected at most %d", own->path,
+                           own->file->n_functions, MOST_FUNCTIONS);
+    }
     LIANA_TRY(read_initializers(own));
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = graph->input[i]->name;

@@ -140,7 +140,6 @@ liana_status liana__import_add(liana__import *own, const liana__import_node *nod
 liana_status liana__import_operation(liana__import *own, const liana__import_node *node, const size_t *inputs,
                                      size_t num_inputs, size_t *result, const char *format, ...)
 {
-    LIANA__SCOPED(liana__text) text = {0};
     char *written = NULL;
     va_list arguments;
     va_start(arguments, format);

@@ -64,7 +64,7 @@ function rules(    lines, count, i, parts) {
         "step: distribute/strategies program batch;" \
         "train/objective: step models losses metrics data;" \
         "train/training: train/objective;" \
-        "train/checkpoint: train/training;" \
+        "train/checkpoint: train/training onnx;" \
         "train/callbacks: train/checkpoint;" \
         "train/job: train/callbacks;" \
         "train/config: train/job;" \

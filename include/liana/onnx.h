@@ -33,6 +33,19 @@ typedef struct liana_onnx_options {
 LIANA_API LIANA_MUST_USE liana_status liana_model_save_onnx(liana_model *model, const char *path,
                                                             const liana_onnx_options *options);
 
+/* Makes a new model from an ONNX file, whatever its name is (liana_model_load reads those called .onnx): convolutions,
+ * dense layers, normalisations, embeddings and recurrent networks become layers with weights that can be trained; other
+ * operators become layers without weights. Images are [batch, height, width, channels] in the model, also where the
+ * file has the channels before them. Layers are named as the file's initializers ("layer1.0.conv1"), else as its nodes.
+ * Numbers are read as float32. Opsets 7 to 24, as PyTorch and Keras write them; docs/onnx.md lists the operators. Notes
+ * are in the log of training (LIANA_LOG=train).
+ *
+ * Errors: those of reading the file, and files beside it that its weights are in; INVALID_DATA (no ONNX file, or a
+ * damaged one); UNIMPLEMENTED (operators that liana does not have, all named; sizes other than the batch that are not
+ * fixed). */
+LIANA_API LIANA_MUST_USE liana_status liana_model_load_onnx(liana_context *context, const char *path,
+                                                            liana_model **model);
+
 #ifdef __cplusplus
 }
 #endif

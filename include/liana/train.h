@@ -352,7 +352,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_save(liana_model *model, const
 LIANA_API LIANA_MUST_USE liana_status liana_prepare_image(const liana_model *model, const liana_pixels *image,
                                                           float *input);
 
-/* Makes a new model from such a folder, a whole-model file (told by its first bytes), or a run folder; all may be URLs.
+/* Makes a new model from such a folder, a whole-model file (told by its first bytes), an ONNX file (.onnx; see
+ * liana_model_load_onnx), or a run folder; all may be URLs.
  * A fit goes on from the optimizer's state in a whole-model file of Keras, if it has the file's optimizer. From a run
  * folder it takes its model.json with the newest checkpoint, and the keys of its config.yaml on images and classes. A
  * checkpoint of a run may be named instead of the run: "run/checkpoints/best" is its best one (checkpoint.best), whose

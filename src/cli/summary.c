@@ -5,6 +5,7 @@
 #include "formats/sniff.h"
 #include "formats/tensorflow/foreign_model.h"
 #include "layers/model.h"
+#include "onnx/export_model.h"
 #include "train/model/model_file.h"
 
 #include <string.h>
@@ -107,11 +108,10 @@ static liana_status summarise_config(liana__invocation *invocation, const char *
  * architecture. */
 static liana_status refuse(liana__invocation *invocation, const char *path, const char *kind)
 {
-    return liana__fail(
-        &invocation->error, LIANA_INVALID_CONFIG,
-        "summary: '%s' is %s, expected a configuration (.yaml), a run folder, an architecture (.json) or "
-        "a whole model of Keras (.keras, .h5)",
-        path, kind);
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                       "summary: '%s' is %s, expected a configuration (.yaml), a run folder, an architecture (.json), "
+                       "a whole model of Keras (.keras, .h5) or ONNX (.onnx)",
+                       path, kind);
 }
 
 static liana_status run(liana__invocation *invocation)
@@ -120,7 +120,7 @@ static liana_status run(liana__invocation *invocation)
     uint8_t head[512];
     size_t size;
     LIANA_TRY(liana__refuse_foreign_model(path, &invocation->error));
-    if (liana__ends_with(path, ".json")) return summarise_architecture(invocation, path);
+    if (liana__ends_with(path, ".json") || liana__onnx_is_named(path)) return summarise_architecture(invocation, path);
     if (liana__file_exists(path)) {
         LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, &invocation->error));
         kind = liana__sniff(head, size);
@@ -139,7 +139,7 @@ static liana_status run(liana__invocation *invocation)
 
 const liana__command liana__subcommand_summary = {
     .name = "summary",
-    .operands = "CONFIG.yaml | RUN | model.json | model.h5 | model.keras [key=value ...]",
+    .operands = "CONFIG.yaml | RUN | model.json | model.h5 | model.keras | model.onnx [key=value ...]",
     .summary = "Print a model as a table of layers",
     .help = "Prints layers, output shapes and numbers of parameters, as Keras does. The data are opened only if\n"
             "the configuration does not say the shape of the images or the number of classes.\n",

@@ -10,6 +10,7 @@
 #include "formats/sniff.h"
 #include "formats/tar.h"
 #include "formats/tensorflow/tf_checkpoint.h"
+#include "onnx/export_model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,7 @@ static liana__inspect choose(const char *path, const uint8_t *bytes, size_t size
 {
     if (size > 23 && memcmp(bytes, "version https://git-lfs", 23) == 0) return inspect_lfs_pointer;
     if (liana__csv_file_is_named(path)) return liana__inspect_csv;
+    if (liana__onnx_is_named(path)) return liana__inspect_onnx;
     if (liana__is_tar(bytes, size)) return liana__inspect_tar;
     if (size >= 8 && memcmp(bytes, "\x89HDF\r\n\x1a\n", 8) == 0) return liana__inspect_hdf5;
     if (size >= 4 && memcmp(bytes, "PK\3\4", 4) == 0) return liana__inspect_zip;
@@ -150,7 +152,8 @@ static liana_status inspect_file(const char *path, liana__value *report, liana__
     if (kind) return kind(path, report, arena, error);
     return liana__fail(
         error, LIANA_INVALID_DATA,
-        "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, .keras, .json, zip, safetensors, IDX, "
+        "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, .keras, .json, ONNX, zip, safetensors, "
+        "IDX, "
         "CIFAR, JPEG and PNG files, TensorFlow checkpoints and checkpoint folders",
         path, looks);
 }
@@ -207,6 +210,7 @@ const liana__command liana__subcommand_inspect = {
             "tar (WebDataset): members and examples.\n"
             "CSV and TSV lists and tables: columns, records, labels, images that cannot be read.\n"
             "Keras HDF5 (.h5, .weights.h5) and .keras: layers and weights; an architecture (.json): layers.\n"
+            "ONNX: inputs, outputs, operators.\n"
             "zip: entries.\n"
             "safetensors or a checkpoint folder: tensors and metadata.\n"
             "TensorFlow checkpoints (x for x.index, a SavedModel folder): variables.\n"

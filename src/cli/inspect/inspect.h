@@ -32,6 +32,8 @@ liana_status liana__inspect_tar(const char *path, liana__value *report, liana__a
 /* Any table, as training would read it. Reads all of its images. */
 liana_status liana__inspect_cifar(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
+liana_status liana__inspect_onnx(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+    LIANA_MUST_USE;
 liana_status liana__inspect_csv(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
     LIANA_MUST_USE;
 /* A checkpoint folder, or any other folder: its files, with the contents of known ones. */

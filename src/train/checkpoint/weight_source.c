@@ -7,6 +7,9 @@
 #include "base/scoped.h"
 #include "base/text.h"
 #include "formats/sniff.h"
+#include "ir/shape.h"
+#include "onnx/export_model.h"
+#include "onnx/import.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -459,6 +462,41 @@ static liana_status list_tensorflow(liana__weight_source *source, liana__error *
     return LIANA_OK;
 }
 
+/* ---- ONNX ---- */
+
+/* The weights that a model of the file would have. */
+static liana_status list_onnx(liana__weight_source *source, liana__error *error)
+{
+    const liana_model *model = source->onnx;
+    LIANA_TRY(make_room(source, model->num_weights, error));
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const liana__weight *weight = &model->weights[i];
+        const liana__source_layer wanted = {.name = model->layers[weight->layer].name};
+        const liana__source_weight own = {.short_name = weight->short_name,
+                                          .rank = weight->shape.rank,
+                                          .shape = weight->shape.dims,
+                                          .entry = weight};
+        if (!add_weight(source, &wanted, &own, model->num_weights)) return liana__fail_memory(error, source->path);
+    }
+    return LIANA_OK;
+}
+
+static liana_status open_onnx(const char *path, liana__weight_source *source, liana__error *error)
+{
+    source->by_name = true;
+    liana_status status = liana_context_create(&(liana_context_options){.num_threads = 1}, &source->onnx_context);
+    if (status == LIANA_OK) status = liana_model_create(source->onnx_context, NULL, &source->onnx);
+    if (status != LIANA_OK) return liana__fail_memory(error, path);
+    LIANA_TRY(liana__model_from_onnx(source->onnx, path, NULL, error));
+    return list_onnx(source, error);
+}
+
+static void read_onnx(const liana__weight_source *source, const liana__weight *weight, float *values)
+{
+    const size_t index = (size_t)(weight - source->onnx->weights);
+    memcpy(values, source->onnx->values[index], liana__byte_size(LIANA_F32, &weight->shape));
+}
+
 /* ---- all ---- */
 
 static liana_status open_tensorflow(const char *index, liana__weight_source *source, liana__error *error)
@@ -497,6 +535,7 @@ static liana_status open_any(const char *path, const liana_model *model, size_t 
 {
     const char *index = liana__tf_checkpoint_find(path, &source->arena);
     if (index) return open_tensorflow(index, source, error);
+    if (liana__onnx_is_named(path)) return open_onnx(path, source, error);
     static const uint8_t signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
     uint8_t head[LIANA__SNIFF_BYTES];
     size_t size;
@@ -511,7 +550,7 @@ static liana_status open_any(const char *path, const liana_model *model, size_t 
     if (is_safetensors) return open_safetensors(path, model, source, error);
     return liana__fail(
         error, LIANA_INVALID_DATA,
-        "%s: expected weights as Keras HDF5, .keras, safetensors or a TensorFlow checkpoint (.index)%s%s", path,
+        "%s: expected weights as Keras HDF5, .keras, .onnx, safetensors or a TensorFlow checkpoint (.index)%s%s", path,
         looks ? ", found " : "", looks ? looks : "");
 }
 
@@ -529,6 +568,8 @@ void liana__weight_source_close(liana__weight_source *source)
     liana__hdf5_close(source->hdf5);
     if (source->is_safetensors) liana__safetensors_close(&source->safetensors);
     liana__tf_checkpoint_free(&source->tensorflow);
+    liana_model_destroy(source->onnx);
+    liana_context_destroy(source->onnx_context);
     liana__arena_free(&source->arena);
     *source = (liana__weight_source){0};
 }
@@ -650,6 +691,10 @@ liana_status liana__weight_source_read(const liana__weight_source *source, const
     if (weight->values) {
         const size_t count = weight->rank ? (size_t)weight->shape[0] : 1;
         memcpy(values, weight->values, count * sizeof *values);
+        return LIANA_OK;
+    }
+    if (source->onnx) {
+        read_onnx(source, weight->entry, values);
         return LIANA_OK;
     }
     if (source->hdf5) return liana__hdf5_read(source->hdf5, weight->entry, values, error);

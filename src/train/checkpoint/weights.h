@@ -49,6 +49,8 @@ typedef struct liana__weight_source {
     bool is_safetensors;
     liana__safetensors safetensors;
     liana__tf_checkpoint tensorflow;
+    liana_context *onnx_context; /* of the model below */
+    liana_model *onnx;           /* the model of an ONNX file, with its values; NULL: another format */
     liana__arena arena;
 } liana__weight_source;
 
@@ -61,7 +63,8 @@ const liana__source_weight *liana__source_weight_at(const liana__source_layer *l
 bool liana__source_layer_fits(const liana_model *model, const liana__layer *layer, const liana__source_layer *from);
 
 /* Opens a source, in the format that the first bytes show: Keras HDF5 of any version, .keras, safetensors; or a
- * TensorFlow checkpoint. `path` must outlive the source.
+ * TensorFlow checkpoint; or an ONNX file (.onnx), whose layers have the names that liana__model_from_onnx gives them.
+ * `path` must outlive the source.
  *
  * Keras 3 finds weights by the place of their layer among the layers of its class, not by names; older files keep no
  * names, and automatic names depend on what else a program made. If `model` is given, the layers at the places of the

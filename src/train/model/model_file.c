@@ -7,6 +7,8 @@
 #include "formats/json.h"
 #include "formats/sniff.h"
 #include "formats/tensorflow/foreign_model.h"
+#include "onnx/export_model.h"
+#include "onnx/import.h"
 #include "train/model/keras_assets.h"
 #include "train/model/keras_compile.h"
 #include "train/model/model_objective.h"
@@ -71,18 +73,24 @@ liana_status liana__model_file_open(const char *path, liana__arena *arena, liana
     size_t size = 0;
     *file = (liana__model_file){.path = path};
     LIANA_TRY(liana__refuse_foreign_model(path, error));
+    if (liana__onnx_is_named(path) && !liana__folder_exists(path)) {
+        file->is_onnx = file->has_weights = true;
+        return LIANA_OK;
+    }
     LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
     if (size == 0) {
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "'%s' is empty, expected an architecture (.json) or a whole model of Keras (.keras, .h5)",
-                           path);
+        return liana__fail(
+            error, LIANA_INVALID_DATA,
+            "'%s' is empty, expected an architecture (.json), a whole model of Keras (.keras, .h5), or ONNX (.onnx)",
+            path);
     }
     const char *kind = liana__sniff(head, size);
     const bool is_whole = kind && (strcmp(kind, "an HDF5 file") == 0 || strcmp(kind, "a zip archive") == 0);
     if (kind && !is_whole && strcmp(kind, "a JSON file") != 0 && strcmp(kind, "text") != 0) {
-        return liana__fail(error, LIANA_INVALID_DATA,
-                           "'%s' is %s, expected an architecture (.json) or a whole model of Keras (.keras, .h5)", path,
-                           kind);
+        return liana__fail(
+            error, LIANA_INVALID_DATA,
+            "'%s' is %s, expected an architecture (.json), a whole model of Keras (.keras, .h5), or ONNX (.onnx)", path,
+            kind);
     }
     LIANA_TRY(is_whole ? read_whole(file, arena, error) : liana__json_read(path, arena, &file->architecture, error));
     LIANA_TRY(check_architecture(file, "", error));
@@ -150,6 +158,11 @@ static liana_status take_settings(const liana__model_file *file, liana_model *mo
 liana_status liana__model_file_fill(const liana__model_file *file, liana_model *model, const liana__notes *notes,
                                     liana__error *error)
 {
+    if (file->is_onnx) {
+        const liana__onnx_import_options options = {.without_values = true, .notes = *notes};
+        LIANA_TRY(liana__model_from_onnx(model, file->path, &options, error));
+        return liana__model_check(model, error);
+    }
     liana_status status = liana__model_from_keras(model, file->architecture);
     if (status != LIANA_OK && error) *error = model->error;
     LIANA_TRY(status);

@@ -1,4 +1,4 @@
-/* model_file.h - a file of a model: JSON with the architecture, or a whole model of Keras (`.keras`, `.h5`). */
+/* model_file.h - a file of a model: JSON with the architecture, a whole model of Keras (`.keras`, `.h5`), or ONNX. */
 #ifndef LIANA_TRAIN_MODEL_FILE_H
 #define LIANA_TRAIN_MODEL_FILE_H
 
@@ -13,6 +13,7 @@ typedef struct liana__model_file {
     liana__value *architecture;   /* with its "keras_version", if the file says it anywhere */
     const liana__value *settings; /* the compile settings; NULL: none */
     const char *own;              /* liana's own facts, JSON; NULL: none */
+    bool is_onnx;                 /* there is no architecture: liana__model_file_fill reads the file */
     bool has_weights;             /* it is a whole model: liana__weights_load reads them from the same file */
 } liana__model_file;
 

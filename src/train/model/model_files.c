@@ -266,7 +266,7 @@ static liana_status load_whole(liana_model *model, const char *path, const liana
 /* Of a server's names the end alone tells a file from a folder. */
 static bool is_file_name(const char *url)
 {
-    static const char *const endings[] = {".keras", ".h5", ".hdf5", ".json"};
+    static const char *const endings[] = {".keras", ".h5", ".hdf5", ".json", ".onnx"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         if (liana__ends_with(url, endings[i])) return true;
     }

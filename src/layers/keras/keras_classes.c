@@ -191,6 +191,13 @@ static void add_advice(const liana__value *layer, const char *class_name, const 
     liana__text_add(text, "%s", known);
 }
 
+/* tf_keras registers classes of its applications as a package's: "Custom>CustomScaleLayer". */
+static bool is_of_applications(const liana__value *layer, const liana_layer_type *type)
+{
+    const char *module = liana__keras_layer_module(type) + strlen("keras");
+    return strncmp(module, ".src.", 5) == 0 && liana__ends_with(liana__value_text_of(layer, "module", ""), module);
+}
+
 liana_status liana__keras_check_class(const liana__value *layer, const liana_layer_type *type, const char *where,
                                       const char *nearest, liana__error *error)
 {
@@ -201,6 +208,7 @@ liana_status liana__keras_check_class(const liana__value *layer, const liana_lay
         return fail_text(class_value, where, &text, error);
     }
     if (!liana__keras_is_of_package(layer) || liana__keras_is_own(&liana__layer_kind, type->part.name)) return LIANA_OK;
+    if (is_of_applications(layer, type)) return LIANA_OK;
     liana__text_add(&text,
                     "its class '%.60s' is not that of Keras, but '%.60s'; give the class a name of its own, and "
                     "register a layer of that name",

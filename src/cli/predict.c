@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/scoped.h"
+#include "models/imagenet.h"
 
 enum { TOP_CLASSES = 5 };
 
@@ -53,25 +54,11 @@ typedef struct printer {
     bool is_silent; /* another process prints */
 } printer;
 
-/* The classes with the largest probabilities, the largest first; returns how many. */
-static size_t find_top(const printer *own, const float *values, size_t num_classes)
-{
-    size_t count = 0, *top = own->top;
-    for (size_t i = 0; i < num_classes; i++) {
-        size_t place = count;
-        while (place > 0 && values[i] > values[top[place - 1]]) place--;
-        if (place == own->num_top) continue;
-        if (count < own->num_top) count++;
-        for (size_t k = count - 1; k > place; k--) top[k] = top[k - 1];
-        top[place] = i;
-    }
-    return count;
-}
-
-/* The same of an output's classes. By another threshold than 0.5 the class that is said may be the less likely one. */
+/* The classes with the largest probabilities, the largest first; returns how many. By another threshold than 0.5 the
+ * class that is said may be the less likely one. */
 static size_t find_shown(const printer *own, const liana__output_classes *classes, const float *values)
 {
-    const size_t count = find_top(own, values, classes->count);
+    const size_t count = liana__find_largest(values, classes->count, own->num_top, own->top);
     const size_t said = classes->of_one && (double)values[1] > own->run->config->job.threshold;
     if (!classes->of_one || own->top[0] == said) return count;
     if (count > 1) own->top[1] = own->top[0];
@@ -102,6 +89,9 @@ static void set_classes(const printer *own, size_t index, liana__arena *arena, l
         liana__value_set(arena, item, "label", liana__value_int(arena, (int64_t)label));
         if (label < classes->names.count) {
             liana__value_set(arena, item, "class", liana__value_string(arena, classes->names.items[label]));
+        }
+        if (classes->names.items == liana__imagenet_names) {
+            liana__value_set(arena, item, "wordnet_id", liana__value_string(arena, liana__imagenet_ids[label]));
         }
         liana__value_set(arena, item, "probability", liana__value_float(arena, (double)values[label]));
         liana__value_add(arena, list, item);
@@ -280,7 +270,9 @@ static liana_status predict(liana__invocation *invocation, const liana__session 
     LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     LIANA__SCOPED_BY(liana__run_close_data) liana__run_data data = {0};
     const bool is_chief = liana__session_is_chief(session);
-    liana__run_options wanted = {.on_bad_record = is_chief ? liana__session_bad_record : NULL, .user = invocation};
+    liana__run_options wanted = {.untrained = !folder,
+                                 .on_bad_record = is_chief ? liana__session_bad_record : NULL,
+                                 .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
     LIANA_TRY(liana__session_load(session, folder, checkpoint, &run, &loaded, error));
     LIANA_TRY(liana__run_open_data(&run, where, &data, error));

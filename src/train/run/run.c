@@ -309,7 +309,7 @@ typedef liana_status (*opener)(liana__run *run, const liana__run_options *option
 static liana_status open_with(opener open, liana_context *context, const liana__config *config,
                               const liana__run_options *options, liana__run *run, liana__error *error)
 {
-    *run = (liana__run){.context = context, .folder = options->folder};
+    *run = (liana__run){.context = context, .folder = options->folder, .untrained = options->untrained};
     run->config = liana__arena_copy(&run->arena, config, sizeof *config);
     run->bad_records.most = config->data.max_bad;
     run->bad_records.on_note = options->on_bad_record ? options->on_bad_record : options->on_note;

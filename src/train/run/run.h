@@ -47,6 +47,7 @@ typedef struct liana__run {
         examples; /* the training data once more, each example once (liana__run_open_examples); shares the source */
     liana__strings class_names; /* empty: not known */
     bool numbered;              /* the classes have no names: labels are numbers */
+    bool untrained;             /* as in the options */
     int64_t num_classes;
     int64_t image_shape[3];  /* height, width, channels; zeros: the data have no images */
     liana_shape input_shape; /* of an only input, without the batch, where there are no images; rank 0: not known */
@@ -88,6 +89,7 @@ typedef struct liana__run_options {
     bool unprepared; /* with training: compile no step (liana__trainer_prepare does), and say nothing of its memory */
     bool validation; /* open the validation data, which must exist */
     bool by_class;   /* measure each class, too (liana__objective_request.by_class) */
+    bool untrained;  /* no run has trained the model: an architecture's own classifier is ImageNet's */
     bool resume;     /* with training: resume from the newest undamaged checkpoint, if there is one */
     /* With training: resume from this one (liana__checkpoint_find); newer ones of the folder are set aside. NULL:
      * none. */

@@ -99,6 +99,14 @@ static liana_status find_model(liana__invocation *invocation, const char *model,
     liana__arena *arena = &invocation->arena;
     *weights = liana__invocation_text(invocation, "weights");
     *architecture = model;
+    const bool is_there = liana__path_is_remote(model) || liana__file_exists(model) || liana__folder_exists(model);
+    const char *nearest = NULL;
+    if (!is_there) (void)liana__architecture_find(model, &nearest);
+    if (nearest) {
+        return liana__fail(&invocation->error, LIANA_NOT_FOUND,
+                           "%s: --model %s: there is no such file or architecture%s", invocation->command->name, model,
+                           liana__hint(nearest).text);
+    }
     LIANA_TRY(liana__refuse_foreign_model(model, &invocation->error));
     if (liana__folder_exists(model)) {
         *architecture = liana__path_join(arena, model, "model.json");

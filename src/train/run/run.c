@@ -69,6 +69,10 @@ static liana_status find_objective(liana__run *run, const liana__run_options *op
                                         .predicts = !options->training && !options->validation &&
                                                     liana__model_has_no_loss(run->model)};
     if (!options->training && !liana__config_gives(run->config, "train.loss")) job.loss = NULL;
+    if (options->layer) {
+        request.predicts = true;
+        job.loss = job.loss_weights = job.metrics = NULL;
+    }
     return liana__model_find_objective(&job, match, options->training, &run->arena, &request, objective, error);
 }
 
@@ -97,6 +101,7 @@ static liana_status make_trainer(liana__run *run, const liana__run_options *opti
         .notes = {options->on_note, options->user},
     };
     LIANA_TRY(liana__run_find_match(run, error));
+    if (options->layer) LIANA_TRY(liana__model_give_results(run->model, options->layer, error));
     LIANA_TRY(find_objective(run, options, &wanted.trainer.objective, error));
     if (training) LIANA_TRY(liana__run_check_labels(run, wanted.trainer.objective, options, error));
     if (training) LIANA_TRY(liana__run_find_class_weights(run, wanted.trainer.objective, options, error));

@@ -103,7 +103,7 @@ static liana_status find_model(liana__invocation *invocation, const char *model,
     const char *nearest = NULL;
     if (!is_there) (void)liana__architecture_find(model, &nearest);
     if (nearest) {
-        return liana__fail(&invocation->error, LIANA_NOT_FOUND,
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
                            "%s: --model %s: there is no such file or architecture%s", invocation->command->name, model,
                            liana__hint(nearest).text);
     }

@@ -83,6 +83,14 @@ liana_status liana__run_list_values(liana__run *run, const liana__objective **ob
     return find_objective(run, &wanted, objective, error);
 }
 
+static liana_status give_layer(liana__run *run, const char *layer, liana__error *error)
+{
+    liana__error own = {0};
+    const liana_status status = liana__model_give_results(run->model, layer, &own);
+    if (status == LIANA_OK) return LIANA_OK;
+    return liana__fail(error, status == LIANA_NOT_FOUND ? LIANA_INVALID_CONFIG : status, "--layer: %s", own.message);
+}
+
 static liana_status make_trainer(liana__run *run, const liana__run_options *options, liana__error *error)
 {
     liana__job_options *job = &run->config->job;
@@ -101,7 +109,7 @@ static liana_status make_trainer(liana__run *run, const liana__run_options *opti
         .notes = {options->on_note, options->user},
     };
     LIANA_TRY(liana__run_find_match(run, error));
-    if (options->layer) LIANA_TRY(liana__model_give_results(run->model, options->layer, error));
+    if (options->layer) LIANA_TRY(give_layer(run, options->layer, error));
     LIANA_TRY(find_objective(run, options, &wanted.trainer.objective, error));
     if (training) LIANA_TRY(liana__run_check_labels(run, wanted.trainer.objective, options, error));
     if (training) LIANA_TRY(liana__run_find_class_weights(run, wanted.trainer.objective, options, error));

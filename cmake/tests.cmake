@@ -54,6 +54,8 @@ set(LIANA_ONLY_WITH_PEERS test_pjrt_losses test_pjrt_ops test_pjrt_recompute tes
   test_feature_space test_keras_zoo)
   test_feature_space test_onnxruntime)
   test_feature_space test_onnxruntime test_onnx_networks)
+  test_stablehlo_models test_tfjs test_keras_features test_keras_layers test_keras_updates test_keras_vocabulary test_tf_data_peers
+  test_feature_space)
 foreach(source ${LIANA_TEST_SOURCES})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})

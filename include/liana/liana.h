@@ -2,6 +2,7 @@
 #ifndef LIANA_H
 #define LIANA_H
 
+#include <liana/architectures.h>
 #include <liana/array.h>
 #include <liana/augment.h>
 #include <liana/callback.h>
@@ -13,6 +14,7 @@
 #include <liana/estimator.h>
 #include <liana/functions.h>
 #include <liana/graph.h>
+#include <liana/imagenet.h>
 #include <liana/layers.h>
 #include <liana/loops.h>
 #include <liana/model.h>

@@ -113,6 +113,12 @@ typedef struct liana_model_facts {
 } liana_model_facts;
 LIANA_API liana_model_facts liana_model_info(const liana_model *model);
 
+/* Counts the floating-point operations of one prediction of one example: those of convolutions and matrix products, as
+ * papers count them, where a multiply-add is two operations. Products with zeros of the padding count. Normalisation,
+ * activations, pooling and sums do not. It builds the graph, but no weights. Sizes that are left free are those of
+ * liana_model_set_input_shape. Errors: those of the model; OUT_OF_MEMORY. */
+LIANA_API LIANA_MUST_USE liana_status liana_model_count_flops(const liana_model *model, double *flops);
+
 /* Freezes all layers before the named one (or before the first layer of the nested model of that name); it and the
  * later layers are trained. The weights of frozen layers do not change, and their batch normalisation uses the moving
  * averages. Errors: NOT_FOUND. */

@@ -229,6 +229,12 @@ typedef struct liana_predict_options {
     int64_t steps;                           /* largest number of batches; 0: all examples */
     liana_binding inputs[LIANA_MAX_OUTPUTS]; /* as for liana_fit */
     liana_strategy strategy;                 /* as for liana_evaluate: each process gets all outputs */
+    /* Gives the results of this layer instead of the model's outputs, as Keras's Model(inputs, layer.output): features,
+     * embeddings. liana_layer_shape says how many values they are; those of several results stand one behind the other.
+     * Of a nested model it gives the outputs. "encoder/dense" is a layer of the nested model "encoder", as is "dense"
+     * where no other layer is called so. The model stays as it is. Each call compiles anew: for many calls choose
+     * the layer once, with liana_model_outputs. Errors: NOT_FOUND, with the nearest name. NULL: the model's outputs. */
+    const char *layer;
 } liana_predict_options;
 
 /* The model's predictions for each example, in the order of the data: outputs [num_examples, values], the values of all

@@ -42,8 +42,9 @@ static inline const char *liana__option_dashes(const char *name)
 #define LIANA__OPTION_LOG_EVERY \
     "log-every", "N", "print a line after every N updates, counted from the beginning of the training"
 #define LIANA__OPTION_MODEL \
-    "model", "FILE", "a model without a run: model.json (Keras's architecture), or a folder that has saved it"
-#define LIANA__OPTION_WEIGHTS "weights", "FILE", "with --model: the weights: Keras HDF5, .keras or safetensors"
+    "model", "FILE", "a model without a run: a file of Keras, a folder that has saved it, or an architecture's name"
+#define LIANA__OPTION_WEIGHTS \
+    "weights", "FILE", "with --model: the weights: Keras HDF5, .keras, safetensors, or a name (imagenet)"
 #define LIANA__OPTION_PLUGINS \
     "allow-plugins", NULL, "load the plugins that files name, and devices pjrt:FILE.so: their code runs"
 #define LIANA__OPTION_THRESHOLD \

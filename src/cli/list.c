@@ -22,6 +22,10 @@
 #include "passes/pass.h"
 #include "train/config/sweep.h"
 
+#include <liana/architectures.h>
+#include <stdio.h>
+#include <string.h>
+
 LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
 
 static const liana__option options[] = {
@@ -37,6 +41,8 @@ typedef struct entry {
     const char *default_text;    /* of configuration keys; else NULL */
     const liana__fields *fields; /* its options; NULL: none */
     const char *in_c;            /* the name of a configuration key in programs; NULL: none */
+    const char *const *cells;    /* under the kind's columns; NULL: it has none */
+    const liana__value *facts;   /* the same as numbers, in JSON */
 } entry;
 
 enum { MAX_ENTRIES = 256 };
@@ -50,7 +56,9 @@ typedef struct entries {
 
 static void add(entries *list, const char *name, const char *doc, const liana__fields *fields)
 {
-    if (list->count < MAX_ENTRIES) list->items[list->count++] = (entry){name, doc, NULL, fields, NULL};
+    if (list->count < MAX_ENTRIES) {
+        list->items[list->count++] = (entry){.name = name, .doc = doc, .fields = fields};
+    }
 }
 
 /* liana's own, with their options or without them; then those that the context has. */
@@ -142,8 +150,10 @@ static void list_keys(entries *list, const liana__fields *fields, const char *pr
         if (field->kind == LIANA__FIELD_SECTION) {
             list_keys(list, field->section, key);
         } else if (list->count < MAX_ENTRIES) {
-            list->items[list->count++] =
-                (entry){key, field->doc, default_of(field), NULL, liana__job_names_in_c(key, list->arena)};
+            list->items[list->count++] = (entry){.name = key,
+                                                 .doc = field->doc,
+                                                 .default_text = default_of(field),
+                                                 .in_c = liana__job_names_in_c(key, list->arena)};
         }
     }
 }
@@ -152,6 +162,71 @@ static void list_data_sets(entries *list)
 {
     const char *doc, *name;
     for (size_t i = 0; (name = liana__data_set_at(i, &doc)); i++) add(list, name, doc, NULL);
+}
+
+/* ---- the sizes of architectures ---- */
+
+/* 25636712 -> "25,636,712". */
+static const char *with_commas(int64_t count, liana__arena *arena)
+{
+    char digits[32], text[48];
+    const int length = snprintf(digits, sizeof digits, "%lld", (long long)count);
+    size_t used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0) text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    text[used] = 0;
+    return liana__arena_string(arena, text);
+}
+
+static const liana__value *size_facts(const liana_shape *shape, const liana_architecture_size *size,
+                                      liana__arena *arena)
+{
+    liana__value *map = liana__value_map(arena), *dims = liana__value_list(arena);
+    for (int i = 0; i < shape->rank; i++) liana__value_add(arena, dims, liana__value_int(arena, shape->dims[i]));
+    liana__value_set(arena, map, "input_shape", dims);
+    liana__value_set(arena, map, "parameters", liana__value_int(arena, size->num_parameters));
+    liana__value_set(arena, map, "trainable_parameters", liana__value_int(arena, size->num_trainable_parameters));
+    liana__value_set(arena, map, "flops", liana__value_int(arena, (int64_t)size->flops));
+    return map;
+}
+
+static const char *const size_columns[] = {"input", "parameters", "GFLOP", NULL};
+
+static liana_status measure_architecture(liana__invocation *invocation, liana_context *context, size_t index,
+                                         entry *item)
+{
+    liana__arena *arena = &invocation->arena;
+    const liana_shape shape = liana_architecture_at(index).input_shape;
+    liana_architecture_size size;
+    const liana_status status = liana_architecture_measure(context, item->name, &size);
+    if (status != LIANA_OK) {
+        invocation->error = context->error;
+        return status;
+    }
+    const char **cells = liana__arena_allocate(arena, sizeof size_columns);
+    if (!cells) return liana__fail_memory(&invocation->error, "the list");
+    cells[0] = liana__arena_format(arena, "%lld x %lld x %lld", (long long)shape.dims[0], (long long)shape.dims[1],
+                                   (long long)shape.dims[2]);
+    cells[1] = with_commas(size.num_parameters, arena);
+    cells[2] = liana__arena_format(arena, "%.2f", 1e-9 * size.flops);
+    item->cells = cells;
+    item->facts = size_facts(&shape, &size, arena);
+    return arena->failed ? liana__fail_memory(&invocation->error, "the list") : LIANA_OK;
+}
+
+static liana_status measure_architectures(liana__invocation *invocation, entries *list)
+{
+    LIANA__SCOPED_BY(liana_context_destroy_scoped) liana_context *context = NULL;
+    if (liana_context_create(&(liana_context_options){.num_threads = 1}, &context) != LIANA_OK) {
+        return liana__fail_memory(&invocation->error, "a context");
+    }
+    for (size_t i = 0, place = 0; liana__architectures[i]; i++) {
+        if (place == list->count || strcmp(liana__architectures[i]->name, list->items[place].name) != 0) continue;
+        LIANA_TRY(measure_architecture(invocation, context, i, &list->items[place++]));
+    }
+    return LIANA_OK;
 }
 
 typedef struct kind {
@@ -164,6 +239,8 @@ typedef struct kind {
     const liana__fields *(*keys)(void); /* instead of `list`: the keys of a file */
     const void *const *things;          /* instead of `list`: structs, up to a NULL */
     size_t name_at, doc_at, options_at; /* the places of members in them; options_at 0: they have no options */
+    const char *const *columns;         /* the titles of their cells; NULL: none */
+    liana_status (*measure)(liana__invocation *invocation, entries *list); /* fills in cells and facts */
 } kind;
 
 #define THINGS(list, type) \
@@ -173,7 +250,7 @@ static const kind kinds[] = {
     {"configuration", "keys of the configuration", .keys = liana__config_fields},
     {"sweep", "keys of a sweep's file, for liana sweep", .keys = liana__sweep_fields},
     {"models", "architectures, for model.base", THINGS(liana__architectures, liana__architecture),
-     .options_at = offsetof(liana__architecture, options)},
+     .options_at = offsetof(liana__architecture, options), .columns = size_columns, .measure = measure_architectures},
     {"layers", "layers, for model.layers", .list = list_layers, .common = &liana__layer_common},
     {"activations", "activation functions of layers", .parts = &liana__activation_kind},
     {"initializers", "initial values of weights", .parts = &liana__initializer_kind},
@@ -332,6 +409,9 @@ static void print_json(liana__invocation *invocation, const kind *which, const e
             liana__value_set(arena, map, "default", liana__value_string(arena, item->default_text));
         }
         if (item->in_c) liana__value_set(arena, map, "in_c", liana__value_string(arena, item->in_c));
+        for (size_t k = 0; item->facts && k < item->facts->count; k++) {
+            liana__value_set(arena, map, item->facts->keys[k], item->facts->items[k]);
+        }
         add_options(item->fields, own, arena);
         add_options(which->common, own, arena);
         if (own->count) liana__value_set(arena, map, "options", own);
@@ -372,22 +452,42 @@ static void print_entry(liana__invocation *invocation, const kind *which, const 
         }
     }
     fprintf(invocation->out, "%s%s%s\n", item->name, *item->doc ? ": " : "", item->doc);
+    for (size_t i = 0; item->cells && which->columns[i]; i++) {
+        fprintf(invocation->out, "%s%s: %s%s", i ? ", " : "    ", which->columns[i], item->cells[i],
+                which->columns[i + 1] ? "" : "\n");
+    }
     if (!item->fields && !which->common) return;
     fprintf(invocation->out, "    %-*s  %-*s\n", names, "option", defaults, "default");
     for (size_t i = 0; i < 2; i++) print_fields(invocation, both[i], names, defaults);
 }
 
-static void print_entries(liana__invocation *invocation, const entries *list)
+/* Cells of numbers end in one line. `texts` are the cells of a row, or the titles. */
+static void print_cells(liana__invocation *invocation, const kind *which, const entries *list, const char *const *texts)
 {
-    int names = 0, defaults = 0;
+    for (size_t k = 0; which->columns[k]; k++) {
+        int width = (int)strlen(which->columns[k]);
+        for (size_t i = 0; i < list->count; i++) widen(&width, list->items[i].cells[k]);
+        fprintf(invocation->out, "  %*s", width, texts[k]);
+    }
+}
+
+static void print_entries(liana__invocation *invocation, const kind *which, const entries *list)
+{
+    int names = which->columns ? (int)strlen("name") : 0, defaults = 0;
     for (size_t i = 0; i < list->count; i++) {
         widen(&names, list->items[i].name);
         if (list->items[i].default_text) widen(&defaults, list->items[i].default_text);
+    }
+    if (which->columns) {
+        fprintf(invocation->out, "%-*s", names, "name");
+        print_cells(invocation, which, list, which->columns);
+        fputc('\n', invocation->out);
     }
     for (size_t i = 0; i < list->count; i++) {
         const entry *item = &list->items[i];
         fprintf(invocation->out, "%-*s", *item->doc ? names : 0, item->name);
         if (item->default_text) fprintf(invocation->out, "  %-*s", defaults, item->default_text);
+        if (item->cells) print_cells(invocation, which, list, item->cells);
         fprintf(invocation->out, "%s%s\n", *item->doc ? "  " : "", item->doc);
     }
     if (list->count == 1 && list->items[0].in_c) fprintf(invocation->out, "    in C: %s\n", list->items[0].in_c);
@@ -400,6 +500,7 @@ static liana_status list_kinds(liana__invocation *invocation, const liana_contex
     if (!list) return liana__fail_memory(&invocation->error, "the list");
     for (size_t i = 0; i < NUM_KINDS && invocation->num_operands == 0; i++) {
         fill(invocation, context, &kinds[i], list);
+        if (json && kinds[i].measure) LIANA_TRY(kinds[i].measure(invocation, list));
         if (json) print_json(invocation, &kinds[i], list);
         if (!json) fprintf(invocation->out, "%-13s  %3zu  %s\n", kinds[i].name, list->count, kinds[i].doc);
     }
@@ -409,12 +510,13 @@ static liana_status list_kinds(liana__invocation *invocation, const liana_contex
     fill(invocation, context, which, list);
     bool one = invocation->num_operands == 2;
     if (one) LIANA_TRY(select_name(invocation, which, invocation->operands[1], list));
+    if (which->measure) LIANA_TRY(which->measure(invocation, list));
     if (json) {
         print_json(invocation, which, list);
     } else if (one && list->count == 1 && !list->items[0].default_text) {
         print_entry(invocation, which, &list->items[0]);
     } else {
-        print_entries(invocation, list);
+        print_entries(invocation, which, list);
     }
     return LIANA_OK;
 }
@@ -435,7 +537,10 @@ const liana__command liana__subcommand_list = {
     .summary = "List the names that a configuration may use",
     .help = "Without a KIND, lists the kinds. 'liana list layers Conv2D' explains the options of a layer,\n"
             "'liana list configuration train' the keys of a section with their defaults,\n"
-            "'liana list configuration train.epochs' one of them, and what programs in C call it.\n",
+            "'liana list configuration train.epochs' one of them, and what programs in C call it.\n"
+            "'liana list models' gives sizes, with the architecture's own classifier: the image, the number of\n"
+            "parameters, and the operations of a prediction for one image in 1e9 (GFLOP). These are the ones of\n"
+            "convolutions and matrix products; a multiply-add is two operations. --json gives the numbers.\n",
     .options = options,
     .max_operands = 2,
     .run = run,

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/scoped.h"
+#include "models/imagenet.h"
 
 enum { TOP_CLASSES = 5 };
 
@@ -10,7 +11,8 @@ static const liana__option options[] = {
     {LIANA__OPTION_DATA},
     {LIANA__OPTION_MODEL},
     {LIANA__OPTION_WEIGHTS},
-    {"out", "FILE.csv", "write the predictions to a file, one row for each image (-: standard output)"},
+    {"out", "FILE", "write the predictions to a CSV file, one row for each image (-: standard output)"},
+    {"layer", "NAME", "with --out FILE.csv or FILE.npy: write the outputs of this layer instead, such as embeddings"},
     {"probabilities", NULL, "all probabilities: with --out a column for each class; else all classes are printed"},
     {"top", "N", "how many of the likeliest classes are printed (default: 5)"},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},
@@ -39,6 +41,81 @@ static void print_totals(liana__invocation *invocation, const char *path, const 
     liana__invocation_print_json(invocation, event);
 }
 
+/* ---- the outputs of a layer ---- */
+
+/* "128 x 7 x 7 x 1280", of each result. */
+static liana__value *shape_value(const liana__objective_output *output, int64_t count, liana__arena *arena)
+{
+    liana__value *dims = liana__value_list(arena);
+    liana__value_add(arena, dims, liana__value_int(arena, count));
+    for (int i = 1; i < output->shape.rank; i++) {
+        liana__value_add(arena, dims, liana__value_int(arena, output->shape.dims[i]));
+    }
+    return dims;
+}
+
+static void print_features(liana__invocation *invocation, const liana__run *run, const char *path,
+                           const liana__measured *measured)
+{
+    const liana__objective *objective = liana__trainer_objective(run->core.trainer);
+    const char *layer = liana__invocation_text(invocation, "layer");
+    liana__arena *arena = &invocation->arena;
+    const char *ids = liana__features_ids(path, arena);
+    if (liana__invocation_has(invocation, "json")) {
+        liana__value *event = liana__session_event(invocation, "features"), *shapes = liana__value_list(arena);
+        for (size_t i = 0; i < objective->num_outputs; i++) {
+            liana__value_add(arena, shapes, shape_value(&objective->outputs[i], measured->count, arena));
+        }
+        liana__event_text(invocation, event, "layer", layer);
+        liana__event_text(invocation, event, "out", path);
+        if (ids) liana__event_text(invocation, event, "ids", ids);
+        liana__event_int(invocation, event, "examples", measured->count);
+        liana__event_int(invocation, event, "bad_records", measured->bad_records);
+        liana__value_set(arena, event, "shapes", shapes);
+        liana__invocation_print_json(invocation, event);
+        return;
+    }
+    fprintf(invocation->out, "layer '%s' in '%s':", layer, path);
+    for (size_t i = 0; i < objective->num_outputs; i++) {
+        const liana_shape *shape = &objective->outputs[i].shape;
+        fprintf(invocation->out, "%s%lld", i ? ", " : " ", (long long)measured->count);
+        for (int k = 1; k < shape->rank; k++) fprintf(invocation->out, " x %lld", (long long)shape->dims[k]);
+    }
+    if (ids) fprintf(invocation->out, "; ids in '%s'", ids);
+    if (measured->bad_records) fprintf(invocation->out, "; %lld records left out", (long long)measured->bad_records);
+    fputc('\n', invocation->out);
+}
+
+static liana_status check_layer(liana__invocation *invocation, const char *path)
+{
+    static const char *const others[] = {"probabilities", "top", "threshold"};
+    const char *layer = liana__invocation_text(invocation, "layer");
+    if (!layer && path && liana__ends_with(path, ".npy")) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "predict: --out %s: predictions are written as CSV; .npy is for the outputs of a layer, "
+                           "--layer NAME (the last layer's are the model's)",
+                           path);
+    }
+    if (layer && !path) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "predict: --layer %s needs a file: --out FILE.npy, --out FILE.csv, or --out - for CSV on "
+                           "standard output",
+                           layer);
+    }
+    if (layer && liana__path_is_remote(path)) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "predict: --layer %s writes local files as it goes; found --out %s", layer, path);
+    }
+    for (size_t i = 0; layer && i < sizeof others / sizeof *others; i++) {
+        if (!liana__invocation_has(invocation, others[i])) continue;
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "predict: --%s is for predictions, and --layer %s writes the outputs of a layer; leave one "
+                           "of them out",
+                           others[i], layer);
+    }
+    return LIANA_OK;
+}
+
 /* ---- printing examples ---- */
 
 typedef struct printer {
@@ -53,25 +130,11 @@ typedef struct printer {
     bool is_silent; /* another process prints */
 } printer;
 
-/* The classes with the largest probabilities, the largest first; returns how many. */
-static size_t find_top(const printer *own, const float *values, size_t num_classes)
-{
-    size_t count = 0, *top = own->top;
-    for (size_t i = 0; i < num_classes; i++) {
-        size_t place = count;
-        while (place > 0 && values[i] > values[top[place - 1]]) place--;
-        if (place == own->num_top) continue;
-        if (count < own->num_top) count++;
-        for (size_t k = count - 1; k > place; k--) top[k] = top[k - 1];
-        top[place] = i;
-    }
-    return count;
-}
-
-/* The same of an output's classes. By another threshold than 0.5 the class that is said may be the less likely one. */
+/* The classes with the largest probabilities, the largest first; returns how many. By another threshold than 0.5 the
+ * class that is said may be the less likely one. */
 static size_t find_shown(const printer *own, const liana__output_classes *classes, const float *values)
 {
-    const size_t count = find_top(own, values, classes->count);
+    const size_t count = liana__find_largest(values, classes->count, own->num_top, own->top);
     const size_t said = classes->of_one && (double)values[1] > own->run->config->job.threshold;
     if (!classes->of_one || own->top[0] == said) return count;
     if (count > 1) own->top[1] = own->top[0];
@@ -102,6 +165,9 @@ static void set_classes(const printer *own, size_t index, liana__arena *arena, l
         liana__value_set(arena, item, "label", liana__value_int(arena, (int64_t)label));
         if (label < classes->names.count) {
             liana__value_set(arena, item, "class", liana__value_string(arena, classes->names.items[label]));
+        }
+        if (classes->names.items == liana__imagenet_names) {
+            liana__value_set(arena, item, "wordnet_id", liana__value_string(arena, liana__imagenet_ids[label]));
         }
         liana__value_set(arena, item, "probability", liana__value_float(arena, (double)values[label]));
         liana__value_add(arena, list, item);
@@ -263,10 +329,15 @@ static liana_status print_all(liana__invocation *invocation, liana__run *run, co
 static liana_status predict_data(liana__invocation *invocation, liana__run *run, const liana__run_data *data,
                                  const char *path, bool is_chief)
 {
+    liana__measured measured;
     if (!path) return print_all(invocation, run, data, is_chief);
+    if (liana__invocation_has(invocation, "layer")) {
+        LIANA_TRY(liana__run_write_features(run, data, path, &measured, &invocation->error));
+        if (is_chief) print_features(invocation, run, path, &measured);
+        return LIANA_OK;
+    }
     const liana__prediction_columns columns =
         liana__invocation_has(invocation, "probabilities") ? LIANA__PREDICTIONS_PROBABILITIES : LIANA__PREDICTIONS_FULL;
-    liana__measured measured;
     LIANA_TRY(liana__run_predict(run, data, columns, path, NULL, &measured, &invocation->error));
     if (is_chief) print_totals(invocation, path, &measured);
     return LIANA_OK;
@@ -280,7 +351,10 @@ static liana_status predict(liana__invocation *invocation, const liana__session 
     LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     LIANA__SCOPED_BY(liana__run_close_data) liana__run_data data = {0};
     const bool is_chief = liana__session_is_chief(session);
-    liana__run_options wanted = {.on_bad_record = is_chief ? liana__session_bad_record : NULL, .user = invocation};
+    liana__run_options wanted = {.untrained = !folder,
+                                 .layer = liana__invocation_text(invocation, "layer"),
+                                 .on_bad_record = is_chief ? liana__session_bad_record : NULL,
+                                 .user = invocation};
     LIANA_TRY(liana__run_open(session->context, &session->config, &wanted, &run, error));
     LIANA_TRY(liana__session_load(session, folder, checkpoint, &run, &loaded, error));
     LIANA_TRY(liana__run_open_data(&run, where, &data, error));
@@ -324,6 +398,7 @@ static liana_status run(liana__invocation *invocation)
     liana__source_config where = {0};
     LIANA_TRY(find_images(invocation, &pattern, &where));
     LIANA_TRY(liana__invocation_output(invocation, "out", &path));
+    LIANA_TRY(check_layer(invocation, path));
     LIANA_TRY(check_top(invocation, path));
     LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
     LIANA_TRY(liana__session_open_shared(invocation, &session, &folder));
@@ -348,7 +423,13 @@ const liana__command liana__subcommand_predict = {
             "Other data, such as tables, are read as in training. A model with several outputs, or with one of\n"
             "numbers, gives the values of each.\n"
             "With --model model.json --weights FILE no run is needed, and all arguments are data; data.columns,\n"
-            "data.inputs and so on say what is in them.\n",
+            "data.inputs and so on say what is in them. --model ResNet50 --weights imagenet is Keras's network\n"
+            "with its own classifier ('liana list models'). The classes of such networks have ImageNet's names.\n"
+            "--layer NAME writes the outputs of a layer: embeddings. 'liana summary' shows the names. A layer of a\n"
+            "nested model is called MODEL/NAME, or only NAME where no other is called so. FILE.npy is an array of\n"
+            "numpy, float32, [examples, ...], and FILE.ids.csv has the ids of its rows. Of a layer with several\n"
+            "results the second one is in FILE_1.npy, and so on. CSV has the columns id, NAME_0, NAME_1, ...: all\n"
+            "values of an example, the last axis (channels) changing fastest.\n",
     .options = options,
     .max_operands = -1,
     .overrides = true,

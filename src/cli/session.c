@@ -7,6 +7,7 @@
 #include "base/waiting.h"
 #include "cli/remote_files.h"
 #include "formats/tensorflow/foreign_model.h"
+#include "models/imagenet.h"
 #include "train/checkpoint/remote_checkpoints.h"
 #include "train/model/model_file.h"
 
@@ -98,6 +99,14 @@ static liana_status find_model(liana__invocation *invocation, const char *model,
     liana__arena *arena = &invocation->arena;
     *weights = liana__invocation_text(invocation, "weights");
     *architecture = model;
+    const bool is_there = liana__path_is_remote(model) || liana__file_exists(model) || liana__folder_exists(model);
+    const char *nearest = NULL;
+    if (!is_there) (void)liana__architecture_find(model, &nearest);
+    if (nearest) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "%s: --model %s: there is no such file or architecture%s", invocation->command->name, model,
+                           liana__hint(nearest).text);
+    }
     LIANA_TRY(liana__refuse_foreign_model(model, &invocation->error));
     if (liana__folder_exists(model)) {
         *architecture = liana__path_join(arena, model, "model.json");
@@ -117,13 +126,34 @@ static liana_status find_model(liana__invocation *invocation, const char *model,
                        model);
 }
 
+/* The architecture that --model names instead of a file, as Keras gives it; NULL: it names a file. */
+static const liana__architecture *find_architecture(const char *model)
+{
+    const bool is_file = liana__path_is_remote(model) || liana__file_exists(model) || liana__folder_exists(model);
+    return is_file ? NULL : liana__architecture_find(model, NULL);
+}
+
 /* As a configuration would say it. */
-static liana_status open_model(liana__invocation *invocation, const char *architecture, const char *weights,
-                               liana__session *session)
+static void write_base(const liana__architecture *base, liana__arena *arena, liana__value *root, liana__value *model)
+{
+    liana__value *data = liana__value_map(arena), *size = liana__value_list(arena);
+    for (int i = 0; i < 2; i++) liana__value_add(arena, size, liana__value_int(arena, base->default_size));
+    liana__value_set(arena, model, "base", liana__value_string(arena, base->name));
+    liana__value_set(arena, model, "include_top", liana__value_bool(arena, true));
+    liana__value_set(arena, data, "num_classes", liana__value_int(arena, LIANA_IMAGENET_CLASSES));
+    liana__value_set(arena, data, "channels", liana__value_int(arena, 3));
+    liana__value_set(arena, data, "image_size", size);
+    liana__value_set(arena, root, "data", data);
+}
+
+/* `path` is the file, if there is no base. */
+static liana_status open_model(liana__invocation *invocation, const liana__architecture *base, const char *path,
+                               const char *weights, liana__session *session)
 {
     liana__arena *arena = &invocation->arena;
     liana__value *root = liana__value_map(arena), *model = liana__value_map(arena);
-    liana__value_set(arena, model, "file", liana__value_string(arena, architecture));
+    if (base) write_base(base, arena, root, model);
+    if (!base) liana__value_set(arena, model, "file", liana__value_string(arena, path));
     if (weights) liana__value_set(arena, model, "weights", liana__value_string(arena, weights));
     liana__value_set(arena, root, "model", model);
     liana__text text = {0};
@@ -138,13 +168,25 @@ static liana_status open_model(liana__invocation *invocation, const char *archit
     return status == LIANA_OK ? start_context(invocation, session) : status;
 }
 
+static liana_status open_base(liana__invocation *invocation, const liana__architecture *base, liana__session *session)
+{
+    const char *weights = liana__invocation_text(invocation, "weights");
+    if (weights) return open_model(invocation, base, NULL, weights, session);
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                       "%s: --model %s is an architecture, and has no weights; give Keras's by name, --weights "
+                       "imagenet, or a file of them, --weights FILE",
+                       invocation->command->name, base->name);
+}
+
 static liana_status open_trained(liana__invocation *invocation, liana__session *session, const char **folder)
 {
     *folder = NULL;
     const char *model = liana__invocation_text(invocation, "model"), *config_path, *architecture, *weights;
     if (model) {
+        const liana__architecture *base = find_architecture(model);
+        if (base) return open_base(invocation, base, session);
         LIANA_TRY(find_model(invocation, model, &weights, &architecture));
-        return open_model(invocation, architecture, weights, session);
+        return open_model(invocation, NULL, architecture, weights, session);
     }
     if (liana__invocation_text(invocation, "weights")) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,

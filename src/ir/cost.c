@@ -24,6 +24,8 @@ liana__cost liana__node_cost(const liana__node *node)
     liana__cost cost = {.bytes = all_bytes(node), .family = "data movement"};
     if (node->op->placement == LIANA__PLACE_ALIAS) cost.bytes = 0;
     if (node->op->cost) node->op->cost(node, &cost);
+    const liana__precision_class precision = node->op->precision;
+    if (precision == LIANA__MULTIPLIES || precision == LIANA__MULTIPLIES_AND_SUMS) cost.product_flops = cost.flops;
     return cost;
 }
 

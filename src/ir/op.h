@@ -119,6 +119,7 @@ const char *liana__kernel_declines(const liana__kernel *kernel, const liana__nod
  * once. */
 typedef struct liana__cost {
     double flops;
+    double product_flops; /* of these, those of convolutions and matrix products; liana__node_cost sets it */
     double bytes;
     const char *family;  /* its name in profiles: "convolutions", "element-wise ops" */
     const char *variant; /* a variant with a row of its own in a profile: "1x1"; or NULL */

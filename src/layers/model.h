@@ -150,6 +150,7 @@ struct liana_model {
     size_t num_inputs;
     liana__model_end outputs[LIANA_MAX_MODEL_OUTPUTS];
     size_t num_outputs;      /* 0: none was chosen, the last layer is the output */
+    bool gives_inner;        /* they are results of an inner layer, and later layers lead nowhere */
     liana__model_end *calls; /* further calls of layers and nested models that have names of their own */
     size_t num_calls;
     size_t call_capacity;
@@ -509,6 +510,30 @@ void liana__model_initialize(const liana_model *model, uint64_t seed, size_t wei
 /* Sets each weight that has no value on the host yet (all of a new model, or those of new layers) to its initial
  * value. */
 liana_status liana__model_values_complete(liana_model *model, liana__error *error) LIANA_MUST_USE;
+
+/* ---- results of inner layers ---- */
+
+/* The nodes of all results of a layer, or of the outputs of a nested model. A layer that is called several times has
+ * those of its last call without a name of its own. A layer of a nested model needs the nested model's name only where
+ * several layers are called so. "lstm/1" is one result. Errors: NOT_FOUND, with the nearest name. */
+liana_status liana__model_find_results(const liana_model *model, const char *name,
+                                       size_t nodes[LIANA_MAX_MODEL_OUTPUTS], size_t *count, liana__error *error)
+    LIANA_MUST_USE;
+
+/* Makes them the outputs of the model, which then only predicts: layers behind them may lead nowhere. Errors: as
+ * above. */
+liana_status liana__model_give_results(liana_model *model, const char *name, liana__error *error) LIANA_MUST_USE;
+
+/* The outputs of a model, to put them back later. Meanwhile no layer may be added. */
+typedef struct liana__kept_outputs {
+    liana__model_end items[LIANA_MAX_MODEL_OUTPUTS];
+    size_t count;
+    bool gives_inner;
+    const liana__value *objective;
+    uint64_t structure_version;
+} liana__kept_outputs;
+void liana__model_outputs_keep(const liana_model *model, liana__kept_outputs *kept);
+void liana__model_outputs_restore(liana_model *model, const liana__kept_outputs *kept);
 
 /* ---- graphs ---- */
 

@@ -63,6 +63,17 @@ static void test_inputs_and_outputs(void **state)
     liana_model_destroy(m);
 }
 
+static void test_names_of_imagenet(void **state)
+{
+    (void)state;
+    static float probabilities[LIANA_IMAGENET_CLASSES];
+    probabilities[985] = 0.75f;
+    liana_imagenet_class best[5];
+    check(liana_decode_predictions(context, probabilities, 1, LIANA_IMAGENET_CLASSES, 5, best));
+    printf("%s %s %.4f\n", best[0].wordnet_id, best[0].name, (double)best[0].probability);
+    assert_string_equal(best[0].name, "daisy");
+}
+
 static void test_functions_as_layers(void **state)
 {
     (void)state;
@@ -287,6 +298,15 @@ int main(void)
         cmocka_unit_test(test_a_model_on_tensors),  cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_losses_of_outputs),   cmocka_unit_test(test_tables),
         cmocka_unit_test(test_an_onnx_file),
+        cmocka_unit_test(test_names_of_imagenet),
+        cmocka_unit_test(test_functions_as_layers),
+        cmocka_unit_test(test_states_of_a_decoder),
+        cmocka_unit_test(test_inputs_and_outputs),
+        cmocka_unit_test(test_reused_and_nested),
+        cmocka_unit_test(test_a_model_on_tensors),
+        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_losses_of_outputs),
+        cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -148,6 +148,7 @@ liana_status liana__model_set_outputs(liana_model *model, liana_location here, c
     liana__error error = {0};
     liana_status status = LIANA_OK;
     model->num_outputs = 0;
+    model->gives_inner = false;
     for (size_t i = 0; i < count && status == LIANA_OK; i++) {
         status = add_output(model, nodes[i], names ? names[i] : NULL, &error);
     }
@@ -366,5 +367,5 @@ liana_status liana__model_check(const liana_model *model, liana__error *error)
     LIANA_TRY(check_adapted(model, error));
     /* A model that has values was whole before it got other outputs. */
     const bool was_whole = model->num_outputs && model->num_values && model->num_values == model->num_weights;
-    return was_whole ? LIANA_OK : liana__model_check_used(model, error);
+    return was_whole || model->gives_inner ? LIANA_OK : liana__model_check_used(model, error);
 }

@@ -148,6 +148,14 @@ static bool same_item(liana__scope_item a, liana__scope_item b)
     return a.is_nested == b.is_nested && a.index == b.index;
 }
 
+static bool has_several_results(const liana_model *model, liana__scope_item item)
+{
+    size_t node = 0;
+    if (item.is_nested) return false;
+    while (model->nodes[node].layer != item.index) node++;
+    return model->nodes[node].num_outputs > 1;
+}
+
 bool liana__scope_is_sequential(const liana_model *model, size_t scope)
 {
     liana__scope_result results[LIANA_MAX_LAYER_INPUTS];
@@ -155,7 +163,7 @@ bool liana__scope_is_sequential(const liana_model *model, size_t scope)
     for (size_t next = 0, position = 0; liana__scope_next(model, scope, &next, &item); position++) {
         size_t count = liana__scope_num_calls(model, scope, item);
         /* These are said of calls, which it does not list. */
-        if (count != 1 || liana__scope_item_infers(model, item)) return false;
+        if (count != 1 || liana__scope_item_infers(model, item) || has_several_results(model, item)) return false;
         if (!item.is_nested && liana__layer_calls_have_options(model->layers[item.index].type)) return false;
         size_t num_inputs = liana__scope_inputs(model, scope, item, 0, results);
         if (num_inputs != (position > 0)) return false;

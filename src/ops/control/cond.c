@@ -240,11 +240,16 @@ static void cost_of(const liana__node *node, liana__cost *cost)
 {
     for (size_t i = 0; i < 2; i++) {
         const liana_graph *body = liana__node_body(node, i);
-        double flops = 0;
+        liana__cost branch = {0};
         for (size_t id = 1; id < body->num_nodes; id++) {
-            if (!liana__is_leaf(body->nodes[id])) flops += liana__node_cost(body->nodes[id]).flops;
+            if (liana__is_leaf(body->nodes[id])) continue;
+            const liana__cost inner = liana__node_cost(body->nodes[id]);
+            branch.flops += inner.flops;
+            branch.product_flops += inner.product_flops;
         }
-        cost->flops = i == 0 || flops < cost->flops ? flops : cost->flops;
+        if (i > 0 && branch.flops >= cost->flops) continue;
+        cost->flops = branch.flops;
+        cost->product_flops = branch.product_flops;
     }
     cost->family = "loops";
 }

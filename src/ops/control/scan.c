@@ -71,7 +71,10 @@ static void cost_of(const liana__node *node, liana__cost *cost)
     const liana_graph *body = scan->bodies.items[0];
     for (size_t id = 1; id < body->num_nodes; id++) {
         const liana__node *inner = body->nodes[id];
-        if (!liana__is_leaf(inner)) cost->flops += (double)scan->steps * liana__node_cost(inner).flops;
+        if (liana__is_leaf(inner)) continue;
+        const liana__cost step = liana__node_cost(inner);
+        cost->flops += (double)scan->steps * step.flops;
+        cost->product_flops += (double)scan->steps * step.product_flops;
     }
     cost->family = "loops";
 }

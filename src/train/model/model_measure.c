@@ -165,11 +165,26 @@ static liana_status predict_model(liana_model *model, const liana_dataset *datas
     return measure_examples(&own, NULL, &model->context->error);
 }
 
+/* The model's own programs are kept aside. */
+static liana_status predict_layer(liana_model *model, const liana_dataset *dataset,
+                                  const liana_predict_options *options, float *outputs)
+{
+    liana__kept_outputs kept;
+    liana__model_outputs_keep(model, &kept);
+    LIANA_TRY(liana__model_give_results(model, options->layer, &model->context->error));
+    void *aside = liana__compiled_set_aside(model);
+    const liana_status status = predict_model(model, dataset, options, outputs);
+    liana__compiled_put_back(model, aside);
+    liana__model_outputs_restore(model, &kept);
+    return status;
+}
+
 liana_status liana_predict(liana_model *model, const liana_dataset *dataset, const liana_predict_options *options,
                            float *outputs)
 {
     LIANA__REQUIRE(dataset ? &dataset->context->error : NULL, model);
     LIANA__REQUIRE(&model->context->error, dataset);
     LIANA__REQUIRE(&model->context->error, outputs);
-    LIANA__CONTEXT_CALL(model->context, predict_model(model, dataset, options, outputs));
+    const bool of_layer = options && options->layer;
+    LIANA__CONTEXT_CALL(model->context, (of_layer ? predict_layer : predict_model)(model, dataset, options, outputs));
 }

@@ -69,6 +69,10 @@ static liana_status find_objective(liana__run *run, const liana__run_options *op
                                         .predicts = !options->training && !options->validation &&
                                                     liana__model_has_no_loss(run->model)};
     if (!options->training && !liana__config_gives(run->config, "train.loss")) job.loss = NULL;
+    if (options->layer) {
+        request.predicts = true;
+        job.loss = job.loss_weights = job.metrics = NULL;
+    }
     return liana__model_find_objective(&job, match, options->training, &run->arena, &request, objective, error);
 }
 
@@ -77,6 +81,14 @@ liana_status liana__run_list_values(liana__run *run, const liana__objective **ob
     LIANA_TRY(liana__run_find_match(run, error));
     const liana__run_options wanted = {.training = true};
     return find_objective(run, &wanted, objective, error);
+}
+
+static liana_status give_layer(liana__run *run, const char *layer, liana__error *error)
+{
+    liana__error own = {0};
+    const liana_status status = liana__model_give_results(run->model, layer, &own);
+    if (status == LIANA_OK) return LIANA_OK;
+    return liana__fail(error, status == LIANA_NOT_FOUND ? LIANA_INVALID_CONFIG : status, "--layer: %s", own.message);
 }
 
 static liana_status make_trainer(liana__run *run, const liana__run_options *options, liana__error *error)
@@ -97,6 +109,7 @@ static liana_status make_trainer(liana__run *run, const liana__run_options *opti
         .notes = {options->on_note, options->user},
     };
     LIANA_TRY(liana__run_find_match(run, error));
+    if (options->layer) LIANA_TRY(give_layer(run, options->layer, error));
     LIANA_TRY(find_objective(run, options, &wanted.trainer.objective, error));
     if (training) LIANA_TRY(liana__run_check_labels(run, wanted.trainer.objective, options, error));
     if (training) LIANA_TRY(liana__run_find_class_weights(run, wanted.trainer.objective, options, error));
@@ -309,7 +322,7 @@ typedef liana_status (*opener)(liana__run *run, const liana__run_options *option
 static liana_status open_with(opener open, liana_context *context, const liana__config *config,
                               const liana__run_options *options, liana__run *run, liana__error *error)
 {
-    *run = (liana__run){.context = context, .folder = options->folder};
+    *run = (liana__run){.context = context, .folder = options->folder, .untrained = options->untrained};
     run->config = liana__arena_copy(&run->arena, config, sizeof *config);
     run->bad_records.most = config->data.max_bad;
     run->bad_records.on_note = options->on_bad_record ? options->on_bad_record : options->on_note;

@@ -47,6 +47,7 @@ typedef struct liana__run {
         examples; /* the training data once more, each example once (liana__run_open_examples); shares the source */
     liana__strings class_names; /* empty: not known */
     bool numbered;              /* the classes have no names: labels are numbers */
+    bool untrained;             /* as in the options */
     int64_t num_classes;
     int64_t image_shape[3];  /* height, width, channels; zeros: the data have no images */
     liana_shape input_shape; /* of an only input, without the batch, where there are no images; rank 0: not known */
@@ -88,7 +89,11 @@ typedef struct liana__run_options {
     bool unprepared; /* with training: compile no step (liana__trainer_prepare does), and say nothing of its memory */
     bool validation; /* open the validation data, which must exist */
     bool by_class;   /* measure each class, too (liana__objective_request.by_class) */
-    bool resume;     /* with training: resume from the newest undamaged checkpoint, if there is one */
+    /* Not with training or validation: the model gives the results of this layer (liana__model_give_results), and its
+     * losses and metrics are forgotten. NULL: its outputs. */
+    const char *layer;
+    bool untrained; /* no run has trained the model: an architecture's own classifier is ImageNet's */
+    bool resume;    /* with training: resume from the newest undamaged checkpoint, if there is one */
     /* With training: resume from this one (liana__checkpoint_find); newer ones of the folder are set aside. NULL:
      * none. */
     const char *resume_from;
@@ -178,6 +183,15 @@ typedef enum liana__prediction_columns {
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
                                 const char *path, const liana__run_options *options, liana__measured *measured,
                                 liana__error *error) LIANA_MUST_USE;
+
+/* Writes the results of the layer that the run was opened with (liana__run_options.layer) for all of `data`. A path
+ * that ends in .npy: one array of numpy for each result, [examples, ...], the second one in PATH_1.npy and so on, and
+ * the ids in PATH.ids.csv. Else CSV, with a column for each value, in row-major order. Memory does not depend on the
+ * number of examples. Examples that cannot be read have no row. */
+liana_status liana__run_write_features(liana__run *run, const liana__run_data *data, const char *path,
+                                       liana__measured *measured, liana__error *error) LIANA_MUST_USE;
+/* The file of the ids beside an array, in the arena. NULL: `path` is no .npy, or out of memory. */
+const char *liana__features_ids(const char *path, liana__arena *arena);
 
 /* Opens data for prediction: patterns, a folder or IDX images; the first data.take examples. Labels are not read. */
 liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,

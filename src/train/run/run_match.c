@@ -1,4 +1,6 @@
 /* The component of the data for each input of the model, and the targets of its outputs. */
+#include "known/known_weights.h"
+#include "models/imagenet.h"
 #include "train/run/run_internal.h"
 
 #include <string.h>
@@ -47,6 +49,21 @@ bool liana__run_compares_label(const liana__run *run, size_t output)
     return count == 1 || strcmp(liana__model_output(run->model, output).name, "label") == 0;
 }
 
+/* A network as Keras gives it, with its own classifier. A run may have trained one for 1,000 classes of its own, unless
+ * it began with weights that are known by a name. */
+static bool says_imagenet(const liana__run *run)
+{
+    const liana__model_config *config = &run->config->model;
+    const bool is_known = config->weights && liana__weights_are_named(config->weights, config->weights);
+    return !run->class_names.count && (is_known || run->untrained) && liana__has_imagenet_classifier(run->model);
+}
+
+static liana__strings label_names(const liana__run *run)
+{
+    if (!says_imagenet(run)) return run->class_names;
+    return (liana__strings){LIANA_IMAGENET_CLASSES, liana__imagenet_names};
+}
+
 liana__strings liana__run_output_names(const liana__run *run, size_t output)
 {
     const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
@@ -54,7 +71,7 @@ liana__strings liana__run_output_names(const liana__run *run, size_t output)
     /* Where no column is the label, data.class_names are the names of the only output's classes. */
     const liana__columns *columns = &run->config->data.components;
     const bool only = liana__model_num_outputs(run->model) == 1 && column && !liana__columns_get(columns, "label");
-    return only || liana__run_compares_label(run, output) ? run->class_names : (liana__strings){0};
+    return only || liana__run_compares_label(run, output) ? label_names(run) : (liana__strings){0};
 }
 
 liana_status liana__run_match_part(liana__run *run, liana__run_data *part, liana__error *error)

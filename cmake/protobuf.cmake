@@ -10,4 +10,9 @@ foreach(proto ${LIANA_PROTOS})
   # Not our code: its warnings are not ours to mend.
   set_source_files_properties(${generated}/${name}.pb-c.c PROPERTIES COMPILE_OPTIONS "-w")
   target_sources(liana_objects PRIVATE ${generated}/${name}.pb-c.c ${generated}/${name}.pb-c.h)
+  list(APPEND LIANA_PROTO_HEADERS ${generated}/${name}.pb-c.h)
 endforeach()
+# Whatever is compiled beside the library waits for the headers alone, not for the library.
+add_custom_target(liana_protos DEPENDS ${LIANA_PROTO_HEADERS})
+add_dependencies(liana_objects liana_protos)
+add_dependencies(liana_cli_objects liana_protos)

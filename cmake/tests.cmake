@@ -50,8 +50,8 @@ foreach(name credentials crc32c csv csv_table example field file_target gzip gzi
 endforeach()
 # All that these do needs a peer. Of other tests some cases do: they run once without peers, and once with them.
 set(LIANA_ONLY_WITH_PEERS test_pjrt_losses test_pjrt_ops test_pjrt_recompute test_pjrt_train test_pjrt_whole test_pjrt_zoo
-  test_stablehlo_models test_tfjs test_keras_layers test_keras_updates test_keras_vocabulary test_tf_data_peers
-  test_feature_space test_keras_features test_keras_layers test_keras_updates test_keras_vocabulary test_keras_zoo test_onnx_networks test_onnxruntime test_stablehlo_models test_tf_data_peers test_tfjs)
+  test_stablehlo_models test_tfjs test_keras_features test_keras_layers test_keras_updates test_keras_vocabulary
+  test_keras_zoo test_tf_data_peers test_feature_space test_onnx_networks test_onnxruntime)
 foreach(source ${LIANA_TEST_SOURCES})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})

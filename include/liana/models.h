@@ -121,8 +121,8 @@ typedef struct liana_densenet_options {
     LIANA_ADD_ARCHITECTURE_("DenseNet201", liana_densenet_options, LIANA_ARCHITECTURE_DEFAULTS, __VA_ARGS__, )
 
 /* Simonyan and Zisserman 2014, "Very Deep Convolutional Networks for Large-Scale Image Recognition": VGG16, VGG19. With
- * the top the weights are for one size of images, since its first dense layer reads all pixels of the last block. Images
- * have sides of at least 32. */
+ * the top the weights are for one size of images: its first dense layer reads all pixels of the last block. Images have
+ * sides of at least 32. */
 typedef struct liana_vgg_options {
     LIANA_ARCHITECTURE_OPTIONS;
 } liana_vgg_options;

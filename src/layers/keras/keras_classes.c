@@ -35,6 +35,7 @@ static const char *const class_aliases[][2] = {
     {"ThresholdedReLU", "ReLU"},
     {"BatchNormalizationV1", "BatchNormalization"},
     {"BatchNormalizationV2", "BatchNormalization"},
+    {"Custom>CustomScaleLayer", "CustomScaleLayer"}, /* tf_keras registers its own class so */
 };
 
 const liana_layer_type *liana__keras_find_layer(const liana_context *context, const char *class_name,

@@ -35,6 +35,7 @@ static const char *const class_aliases[][2] = {
     {"ThresholdedReLU", "ReLU"},
     {"BatchNormalizationV1", "BatchNormalization"},
     {"BatchNormalizationV2", "BatchNormalization"},
+    {"Custom>CustomScaleLayer", "CustomScaleLayer"}, /* tf_keras registers its own class so */
 };
 
 /* Classes of packages that compute what a class of Keras does. A program may register a layer of such a name. */

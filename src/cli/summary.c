@@ -50,7 +50,10 @@ static liana__value *layer_value(const liana_model *model, size_t index, liana__
 static liana_status print(liana__invocation *invocation, const liana_model *model)
 {
     if (liana__invocation_has(invocation, "json")) {
+        double flops = 0;
         liana__arena *arena = &invocation->arena;
+        /* A model that is not whole yet, whose layers are adapted to data later, has no operations to count. */
+        const bool has_flops = liana_model_count_flops(model, &flops) == LIANA_OK;
         liana__value *event = liana__session_event(invocation, "summary"), *layers = liana__value_list(arena);
         for (size_t i = 0; i < model->num_layers; i++) {
             liana__value_add(arena, layers, layer_value(model, i, arena));
@@ -60,6 +63,7 @@ static liana_status print(liana__invocation *invocation, const liana_model *mode
                          liana__value_int(arena, liana__model_num_parameters(model, false)));
         liana__value_set(arena, event, "trainable_parameters",
                          liana__value_int(arena, liana__model_num_parameters(model, true)));
+        if (has_flops) liana__value_set(arena, event, "flops", liana__value_int(arena, (int64_t)flops));
         liana__value_set(arena, event, "layers", layers);
         liana__invocation_print_json(invocation, event);
         return LIANA_OK;
@@ -142,7 +146,8 @@ const liana__command liana__subcommand_summary = {
     .operands = "CONFIG.yaml | RUN | model.json | model.h5 | model.keras | model.onnx [key=value ...]",
     .summary = "Print a model as a table of layers",
     .help = "Prints layers, output shapes and numbers of parameters, as Keras does. The data are opened only if\n"
-            "the configuration does not say the shape of the images or the number of classes.\n",
+            "the configuration does not say the shape of the images or the number of classes. --json also has\n"
+            "\"flops\", the operations of a prediction for one example, as 'liana list models' counts them.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

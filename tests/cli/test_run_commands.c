@@ -264,6 +264,7 @@ static void test_summary(void **state)
         command_json(liana__test_command("summary", config, "data.image_size=12", "data.channels=1", "--json"));
     assert_int_equal(number(got, "parameters"), 916);
     assert_int_equal(number(got, "trainable_parameters"), 900);
+    assert_int_equal(number(got, "flops"), 2 * (10 * 10 * 8 * 9 + 200 * 4));
     json_t *layer = json_array_get(json_object_get(got, "layers"), 1);
     assert_string_equal(json_string_value(json_object_get(layer, "class")), "Conv2D");
     assert_int_equal(number(layer, "parameters"), 80);

@@ -240,6 +240,7 @@ static liana_status read_node(liana__import *own, liana__import_node *node)
     if (is_done || !node->num_outputs) return LIANA_OK;
     LIANA_TRY(liana__import_fold(own, node, &is_done));
     if (!is_done) LIANA_TRY(liana__import_layer_normalization(own, node, &is_done));
+    if (!is_done) LIANA_TRY(liana__import_group_normalization(own, node, &is_done));
     if (is_done) return LIANA_OK;
     const liana__import_reader read = find_reader(node->op);
     if (!node->outputs[0] && strcmp(node->op, "LSTM") && strcmp(node->op, "GRU") && strcmp(node->op, "RNN")) {

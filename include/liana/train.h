@@ -339,7 +339,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_load_architecture(liana_contex
 /* Writes a folder with model.json (Keras's architecture) and weights.safetensors. The metadata of the weights hold
  * liana_model_preprocessing. The folder may be gs://bucket/folder or s3://bucket/folder. A path that ends in .keras or
  * .h5 becomes a whole model for Keras 3, with losses, metrics, optimizer and the optimizer's state; one in .weights.h5
- * or .safetensors its weights; one in .json the architecture; one in .tfjs a layers model of TensorFlow.js, a folder.
+ * or .safetensors its weights; one in .json the architecture; one in .tfjs a layers model of TensorFlow.js, a folder;
+ * one in .onnx an ONNX file with the defaults of liana_model_save_onnx (onnx.h).
  * Everything is written or nothing. Errors: IO_ERROR (a file cannot be written; a store refuses it), OUT_OF_MEMORY,
  * INVALID_ARGUMENT (other files in a folder that would be replaced), and UNIMPLEMENTED (a layer that Keras or
  * TensorFlow.js does not have, before anything is written; a name of a format that liana does not write; a URL of a

@@ -6,7 +6,9 @@
 #include "base/scoped.h"
 #include "formats/onnx.pb-c.h"
 #include "harness/one_context.h"
+#include "layers/model.h"
 #include "onnx/export_model.h"
+#include "onnx/op_table.h"
 #include "ops/ops.h"
 
 #include <stdlib.h>
@@ -326,6 +328,60 @@ static void test_what_onnx_cannot_say_is_named_at_once(void **state)
     liana_model_destroy(m);
 }
 
+/* An op without a row is one of gradients, training or randomness, or one that passes make. */
+static void test_each_op_has_a_row_or_a_reason(void **state)
+{
+    (void)state;
+    static const char *const without[] = {
+        "batch_norm_affine",
+        "conv2d_affine",
+        "depthwise_conv2d_affine",
+        "conv2d_max_pool",
+        "batch_norm_statistics",
+        "batch_norm_training",
+        "batch_norm_training_activation",
+        "batch_norm_inference_activation",
+        "sparse_softmax_cross_entropy",
+        "count_non_finite",
+        "in_top_k",
+        "dropout",
+        "random_uniform",
+        "random_normal",
+        "moving_average",
+        "root_descent",
+    };
+    for (size_t i = 0; liana__ops[i]; i++) {
+        const char *name = liana__ops[i]->name;
+        const bool has_row = liana__onnx_find_op(liana__ops[i]) != NULL;
+        bool has_reason = strstr(name, "_gradient") != NULL && !has_row;
+        for (size_t k = 0; k < sizeof without / sizeof *without; k++) has_reason |= strcmp(name, without[k]) == 0;
+        if (has_reason == has_row) {
+            fail_msg("the op '%s' %s", name,
+                     has_reason ? "has a row and stands in the test" : "has neither row nor reason");
+        }
+    }
+}
+
+/* The arithmetic of a file is float32. */
+static void test_mixed_precision_is_left(void **state)
+{
+    (void)state;
+    char *one, *two;
+    size_t size, other;
+    liana_model *m = images();
+    save(m, "wide.onnx", NULL);
+    assert_ok(liana__file_read(liana__test_path("wide.onnx"), 1 << 24, &one, &size, &context->error), &context->error);
+    m->precision = LIANA_MIXED_BFLOAT16;
+    save(m, "mixed.onnx", NULL);
+    assert_ok(liana__file_read(liana__test_path("mixed.onnx"), 1 << 24, &two, &other, &context->error),
+              &context->error);
+    assert_int_equal(size, other);
+    assert_memory_equal(one, two, size);
+    free(one);
+    free(two);
+    liana_model_destroy(m);
+}
+
 static void test_options_are_checked(void **state)
 {
     (void)state;
@@ -388,6 +444,8 @@ int main(void)
         cmocka_unit_test(test_saving_by_name),
         cmocka_unit_test(test_weights_outside),
         cmocka_unit_test(test_what_onnx_cannot_say_is_named_at_once),
+        cmocka_unit_test(test_each_op_has_a_row_or_a_reason),
+        cmocka_unit_test(test_mixed_precision_is_left),
         cmocka_unit_test(test_options_are_checked),
         cmocka_unit_test(test_the_command),
     };

@@ -238,36 +238,123 @@ liana_status liana__import_layer_normalization(liana__import *own, liana__import
 
 /* ---- groups ---- */
 
-static liana_status add_groups(liana__import *own, liana__import_node *node, int64_t groups, double epsilon)
-{
-    liana__import_value *x;
+typedef struct group_parts {
+    liana__import_value *x, *output;
     liana__import_constant *gamma, *beta;
+} group_parts;
+
+static liana_status add_groups(liana__import *own, liana__import_node *node, const group_parts *parts, int64_t groups,
+                               double epsilon)
+{
     size_t images, result;
-    LIANA_TRY(liana__import_result(own, node, 0, &x));
-    LIANA_TRY(liana__import_images(own, node, x, &images));
-    const liana_shape shape = *liana__import_shape(own, images);
-    const int64_t channels = shape.dims[shape.rank - 1];
-    LIANA_TRY(vector_input(own, node, 1, channels, &gamma));
-    LIANA_TRY(vector_input(own, node, 2, channels, &beta));
+    LIANA_TRY(liana__import_images(own, node, parts->x, &images));
+    const int rank = liana__import_shape(own, images)->rank;
     const liana__import_options options = liana__import_options_new(own);
     liana__import_set_int(&options, "groups", groups);
     liana__import_set_float(&options, "epsilon", epsilon);
-    const char *stem = liana__import_stem(own, gamma);
+    const char *stem = liana__import_stem(own, parts->gamma);
     LIANA_TRY(liana__import_add(own, node, "GroupNormalization", stem, &options, &images, 1, &result));
-    LIANA_TRY(give_vector(own, node, result, 0, gamma));
-    LIANA_TRY(give_vector(own, node, result, 1, beta));
-    liana__import_set_images(node->outputs[0], result, shape.rank);
+    LIANA_TRY(give_vector(own, node, result, 0, parts->gamma));
+    LIANA_TRY(give_vector(own, node, result, 1, parts->beta));
+    liana__import_set_images(parts->output, result, rank);
     return LIANA_OK;
+}
+
+/* ---- groups as PyTorch exports them ---- */
+
+/* Whether all numbers of a constant input are `value`. */
+static bool is_all(liana__import *own, const liana__import_value *given, float value)
+{
+    const float *numbers =
+        liana__import_is_constant(given) && given->constant->is_float && given->constant->count < 1 << 16
+            ? liana__import_floats(own, given->constant)
+            : NULL;
+    bool is_same = numbers != NULL;
+    for (int64_t i = 0; is_same && i < given->constant->count; i++) is_same = numbers[i] == value;
+    return is_same;
+}
+
+/* Whether a Reshape gives back the shape of x. */
+static bool restores(liana__import *own, const liana__import_node *reshape, const liana__import_value *x)
+{
+    const liana__import_value *shape = liana__import_input(reshape, 1);
+    const liana__import_node *from = shape ? shape->producer : NULL;
+    if (from && strcmp(from->op, "Shape") == 0 && liana__import_input(from, 0) == x) {
+        return liana__import_int(from, "start", 0) == 0 && !liana__import_attribute(from, "end");
+    }
+    if (!liana__import_is_constant(shape) || shape->constant->count != x->rank) return false;
+    const int64_t *dims = liana__import_ints(own, shape->constant);
+    bool is_same = dims != NULL;
+    for (int i = 0; is_same && i < x->rank; i++) {
+        is_same = dims[i] == liana__import_size(own, x, i) || dims[i] == 0 || (i == 0 && dims[i] == -1);
+    }
+    return is_same;
+}
+
+static liana__import_node *next_op(const liana__import_value *value, const char *op)
+{
+    liana__import_node *next = liana__import_only_user(value);
+    return next && strcmp(next->op, op) == 0 && next->num_outputs && liana__import_input(next, 0) == value ? next
+                                                                                                           : NULL;
+}
+
+/* Reshape to [batch, groups, -1], InstanceNormalization by ones and zeros, Reshape back; * gamma; + beta. */
+static bool find_groups(liana__import *own, liana__import_node *first, pattern *found, int64_t *groups)
+{
+    const liana__import_value *shape = liana__import_input(first, 1);
+    found->x = liana__import_input(first, 0);
+    if (strcmp(first->op, "Reshape") != 0 || !first->num_outputs || !found->x || found->x->rank < 3) return false;
+    if (found->x->kind != LIANA__IMPORT_RESULT || !liana__import_is_constant(shape) || shape->constant->count != 3)
+        return false;
+    liana__import_node *normalize = next_op(first->outputs[0], "InstanceNormalization");
+    liana__import_node *back = normalize ? next_op(normalize->outputs[0], "Reshape") : NULL;
+    if (!back || !restores(own, back, found->x) || !is_all(own, liana__import_input(normalize, 1), 1)) return false;
+    const int64_t *dims = liana__import_ints(own, shape->constant), channels = liana__import_size(own, found->x, 1);
+    if (!dims || dims[1] < 1 || channels % dims[1] || !is_all(own, liana__import_input(normalize, 2), 0)) return false;
+    if (normalize->inputs[1]->constant->count != dims[1]) return false;
+    *groups = dims[1];
+    found->epsilon = liana__import_float(normalize, "epsilon", 1e-5);
+    found->output = back->outputs[0];
+    liana__import_node *scale = next_with_constant(found->output, "Mul", &found->gamma);
+    const bool scales = scale && found->gamma->count == channels && found->gamma->dims[0] == channels;
+    liana__import_node *add = scales ? next_with_constant(scale->outputs[0], "Add", &found->beta) : NULL;
+    const bool adds = add && found->beta->count == channels && found->beta->dims[0] == channels;
+    const bool notes = adds && note(found, first) && note(found, normalize) && note(found, back) &&
+                       note(found, scale) && note(found, add);
+    if (notes) found->output = add->outputs[0];
+    return notes && found->gamma->rank == found->x->rank - 1 && found->beta->rank == found->x->rank - 1;
+}
+
+liana_status liana__import_group_normalization(liana__import *own, liana__import_node *first, bool *is_done)
+{
+    pattern found = {.count = 0};
+    int64_t groups;
+    *is_done = find_groups(own, first, &found, &groups);
+    if (!*is_done) return LIANA_OK;
+    for (size_t i = 0; i < found.count; i++) found.nodes[i]->is_done = true;
+    const group_parts parts = {found.x, found.output, found.gamma, found.beta};
+    return add_groups(own, found.nodes[3], &parts, groups, found.epsilon);
+}
+
+static liana_status read_groups(liana__import *own, liana__import_node *node, int64_t groups)
+{
+    group_parts parts = {.output = node->outputs[0]};
+    LIANA_TRY(liana__import_result(own, node, 0, &parts.x));
+    if (parts.x->rank < 2) return liana__import_fail(own, node, LIANA_INVALID_DATA, "found %d axes", parts.x->rank);
+    const int64_t channels = liana__import_size(own, parts.x, 1);
+    LIANA_TRY(vector_input(own, node, 1, channels, &parts.gamma));
+    LIANA_TRY(vector_input(own, node, 2, channels, &parts.beta));
+    return add_groups(own, node, &parts, groups, liana__import_float(node, "epsilon", 1e-5));
 }
 
 static liana_status read_instance_normalization(liana__import *own, liana__import_node *node)
 {
-    return add_groups(own, node, -1, liana__import_float(node, "epsilon", 1e-5));
+    return read_groups(own, node, -1);
 }
 
 static liana_status read_group_normalization(liana__import *own, liana__import_node *node)
 {
-    return add_groups(own, node, liana__import_int(node, "num_groups", 0), liana__import_float(node, "epsilon", 1e-5));
+    return read_groups(own, node, liana__import_int(node, "num_groups", 0));
 }
 
 const liana__import_op liana__import_normalizations[] = {

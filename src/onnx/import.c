@@ -240,6 +240,7 @@ static liana_status read_node(liana__import *own, liana__import_node *node)
     if (is_done || !node->num_outputs) return LIANA_OK;
     LIANA_TRY(liana__import_fold(own, node, &is_done));
     if (!is_done) LIANA_TRY(liana__import_layer_normalization(own, node, &is_done));
+    if (!is_done) LIANA_TRY(liana__import_group_normalization(own, node, &is_done));
     if (is_done) return LIANA_OK;
     const liana__import_reader read = find_reader(node->op);
     if (!node->outputs[0] && strcmp(node->op, "LSTM") && strcmp(node->op, "GRU") && strcmp(node->op, "RNN")) {
@@ -339,8 +340,29 @@ static liana_status check_counts(const liana__import *own)
     return LIANA_OK;
 }
 
+static const char *metadata(const liana__import *own, const char *key)
+{
+    for (size_t i = 0; i < own->file->n_metadata_props; i++) {
+        const Liana__Onnx__Entry *entry = own->file->metadata_props[i];
+        if (entry->key && entry->value && strcmp(entry->key, key) == 0) {
+            return liana__arena_string(&own->model->arena, entry->value);
+        }
+    }
+    return NULL;
+}
+
+static liana_status find_facts(liana__import *own)
+{
+    liana__onnx_facts *facts = own->options->facts;
+    const char *producer = own->file->producer_name;
+    if (!facts || !producer || strcmp(producer, "liana") != 0) return LIANA_OK;
+    *facts = (liana__onnx_facts){metadata(own, "class_names"), metadata(own, "pixels")};
+    return own->model->arena.failed ? liana__fail_memory(own->error, own->path) : LIANA_OK;
+}
+
 static liana_status build(liana__import *own)
 {
+    LIANA_TRY(find_facts(own));
     LIANA_TRY(check_opset(own));
     LIANA_TRY(liana__import_graph(own));
     LIANA_TRY(check_operators(own));

@@ -11,9 +11,16 @@
 /* Whether liana has an operator of ONNX, perhaps for constants alone. */
 bool liana__onnx_has_operator(const char *op);
 
+/* What liana writes into the metadata of its own files; in the model's arena. NULL: it is not there. */
+typedef struct liana__onnx_facts {
+    const char *class_names; /* a list in JSON */
+    const char *pixels;      /* the scale of the images that the file takes; "0..255": it scales them itself */
+} liana__onnx_facts;
+
 typedef struct liana__onnx_import_options {
-    bool without_values; /* layers alone: the values of weights are not read */
-    liana__notes notes;  /* what became of the file that its reader may not expect */
+    bool without_values;      /* layers alone: the values of weights are not read */
+    liana__onnx_facts *facts; /* NULL: not wanted */
+    liana__notes notes;       /* what became of the file that its reader may not expect */
 } liana__onnx_import_options;
 
 /* Adds the layers of an ONNX file to an empty model, and sets the values of its weights. External data is read from the

@@ -260,6 +260,10 @@ extern const liana__import_op liana__import_convolutions[], liana__import_produc
 liana_status liana__import_layer_normalization(liana__import *own, liana__import_node *mean, bool *is_done)
     LIANA_MUST_USE;
 
+/* The same of group normalisation that is written by an InstanceNormalization. */
+liana_status liana__import_group_normalization(liana__import *own, liana__import_node *first, bool *is_done)
+    LIANA_MUST_USE;
+
 /* Whether nodes of constants with this operator are computed. */
 bool liana__import_folds(const char *op);
 /* Computes a node of constants. *is_done: it was done; else it is no such node. */

@@ -88,7 +88,6 @@ static void check_round(liana_model *model, const liana_array *input, const char
     assert_ok(liana_model_load(context, path, &again), &context->error);
     const liana_array same = {liana_model_input(again, 0).name, input->dtype, input->shape, input->data};
     check_outputs(again, &same, name, kind);
-    assert_int_equal(liana_model_info(again).num_parameters, liana_model_info(model).num_parameters);
     liana_model_destroy(again);
 }
 

@@ -421,6 +421,43 @@ static void test_external_data(void **state)
     }
 }
 
+/* ---- liana's own files ---- */
+
+static void test_own_file(void **state)
+{
+    (void)state;
+    const char *path = (liana__test_folder(), liana__test_path("own.onnx"));
+    const char *names[] = {"daisy", "rose", NULL};
+    liana_model *model, *again;
+    float before[2], after[2];
+    assert_int_equal(liana_model_create(context, NULL, &model), LIANA_OK);
+    liana_input(model, .shape = LIANA_INTS(H, W, C));
+    liana_conv2d(model, .filters = 4, .kernel_size = {3, 3}, .strides = {2, 1}, .padding = LIANA_PADDING_SAME);
+    liana_batch_normalization(model, .epsilon = 1e-2);
+    liana_activation(model, .activation = "silu");
+    liana_flatten(model);
+    liana_dense(model, .units = 2, .activation = "softmax", .name = "head");
+    assert_ok(liana_model_status(model), &context->error);
+    const liana_preprocessing known = {.scale = LIANA_SCALE_TORCH, .class_names = names, .num_class_names = 2};
+    assert_ok(liana_model_set_preprocessing(model, &known), &context->error);
+    assert_ok(liana_model_save(model, path), &context->error);
+    assert_ok(liana_model_load(context, path, &again), &context->error);
+    const liana_preprocessing found = liana_model_preprocessing(again);
+    assert_int_equal(found.scale, LIANA_SCALE_TORCH);
+    assert_int_equal(found.num_class_names, 2);
+    assert_string_equal(found.class_names[1], "rose");
+    assert_compare(liana__model_find_weight(again, "head/kernel"), >=, 0);
+    assert_int_equal(liana_model_info(again).num_parameters, liana_model_info(model).num_parameters);
+    const float *x = draw(H * W * C, 8);
+    liana_array input = {liana_model_input(model, 0).name, LIANA_F32, liana_shape_of(1, H, W, C), x};
+    assert_ok(liana_predict_on_batch(model, &input, 1, before), &context->error);
+    input.name = liana_model_input(again, 0).name;
+    assert_ok(liana_predict_on_batch(again, &input, 1, after), &context->error);
+    for (int i = 0; i < 2; i++) assert_near(after[i], before[i], 1e-6, i);
+    liana_model_destroy(again);
+    done(model);
+}
+
 /* ---- what is wrong ---- */
 
 static void test_operators_that_lack(void **state)
@@ -561,6 +598,7 @@ int main(void)
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_dtypes),
         cmocka_unit_test(test_external_data),
+        cmocka_unit_test(test_own_file),
         cmocka_unit_test(test_operators_that_lack),
         cmocka_unit_test(test_broken_graphs),
         cmocka_unit_test(test_hostile_sizes),

@@ -275,7 +275,8 @@ static const liana__field model_items[] = {
         .doc = "of an EfficientNet: the second Rescaling that Keras (2.9 and later) puts behind the Normalization with "
                "its ImageNet weights; auto: if model.weights are these"),
     ROW(weights, PATH, .is_name = liana__weights_are_named,
-        .doc = "Keras HDF5, .keras, safetensors or a TensorFlow checkpoint to start from; layers are matched by name; "
+        .doc = "Keras HDF5, .keras, .onnx, safetensors or a TensorFlow checkpoint to start from; layers are matched by "
+               "name; "
                "or imagenet: those that Keras has for this base (of EfficientNets also noisy-student, autoaugment)"),
     ROW(weights_sha256, STRING,
         .doc = "of weights by name: the SHA-256 of their file, which a run records (null: any)"),

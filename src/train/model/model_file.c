@@ -159,9 +159,11 @@ liana_status liana__model_file_fill(const liana__model_file *file, liana_model *
                                     liana__error *error)
 {
     if (file->is_onnx) {
-        const liana__onnx_import_options options = {.without_values = true, .notes = *notes};
+        liana__onnx_facts facts = {NULL, NULL};
+        const liana__onnx_import_options options = {.without_values = true, .facts = &facts, .notes = *notes};
         LIANA_TRY(liana__model_from_onnx(model, file->path, &options, error));
-        return liana__model_check(model, error);
+        LIANA_TRY(liana__model_check(model, error));
+        return liana__preprocessing_from_onnx(model, facts.class_names, facts.pixels, file->path, error);
     }
     liana_status status = liana__model_from_keras(model, file->architecture);
     if (status != LIANA_OK && error) *error = model->error;

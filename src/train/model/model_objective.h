@@ -59,6 +59,9 @@ liana_status liana__preprocessing_read_file(liana_model *model, const char *weig
 const char *liana__model_facts_text(const liana_model *model, liana__arena *arena);
 liana_status liana__model_facts_read(liana_model *model, const char *text, const char *path, liana__error *error)
     LIANA_MUST_USE;
+/* The same of what liana writes into ONNX files (liana__onnx_facts); each may be NULL. */
+liana_status liana__preprocessing_from_onnx(liana_model *model, const char *class_names, const char *pixels,
+                                            const char *path, liana__error *error) LIANA_MUST_USE;
 
 /* Sets it from the config.yaml of a run folder, if there is one. Errors: those of reading it. */
 liana_status liana__preprocessing_read_run(liana_model *model, const char *folder, liana__error *error) LIANA_MUST_USE;

@@ -200,6 +200,25 @@ liana_status liana__model_facts_read(liana_model *model, const char *text, const
     return read_line(model, text, "facts of liana", path, read_facts, error);
 }
 
+liana_status liana__preprocessing_from_onnx(liana_model *model, const char *class_names, const char *pixels,
+                                            const char *path, liana__error *error)
+{
+    LIANA__SCOPED(liana__arena) arena = {0};
+    liana__value *map = liana__value_map(&arena), *names = NULL;
+    const bool is_scaled = pixels && strcmp(pixels, "0..255") == 0;
+    if (!class_names && !pixels) return LIANA_OK;
+    if (class_names) {
+        LIANA_TRY(liana__json_parse(class_names, strlen(class_names), "class_names", &arena, &names, error));
+        liana__value_set(&arena, map, "class_names", names);
+    }
+    const char *scale = is_scaled ? liana__scale_names[LIANA_SCALE_NONE] : pixels;
+    if (!scale) scale = liana__scale_names[LIANA_SCALE_AUTO];
+    liana__value_set(&arena, map, "scale", liana__value_string(&arena, scale));
+    if (!map || arena.failed) return liana__fail_memory(error, path);
+    const liana_status status = read_map(model, map, &arena, error);
+    return status == LIANA_OK ? status : liana__fail_within(error, "'%s': class_names or pixels in its metadata", path);
+}
+
 /* ---- in a run folder ---- */
 
 liana_status liana__preprocessing_read_run(liana_model *model, const char *folder, liana__error *error)

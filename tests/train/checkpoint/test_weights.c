@@ -243,7 +243,7 @@ static void test_other_files_are_named(void **state)
     static const uint8_t jpeg[] = {0xff, 0xd8, 0xff, 0xe0, 0, 16, 'J', 'F', 'I', 'F', 0, 1, 1, 0, 0, 1};
     const char *path = liana__test_write("photo.h5", jpeg, sizeof jpeg);
     assert_fails(load(path, 0, values), LIANA_INVALID_DATA, &error, path,
-                 "Keras HDF5, .keras, safetensors or a TensorFlow checkpoint", "JPEG");
+                 "Keras HDF5, .keras, .onnx, safetensors or a TensorFlow checkpoint", "JPEG");
     path = liana__test_write("empty.h5", "", 0);
     assert_fails(load(path, 0, values), LIANA_INVALID_DATA, &error, path);
     assert_fails(load(liana__test_path("none.h5"), 0, values), LIANA_NOT_FOUND, &error, "none.h5");

@@ -118,9 +118,10 @@ def build(name, options):
 
 
 def own_weights(model):
-    """(layer, weight), in the order of model.weights."""
+    """(layer, weight), in the order of model.weights. (_flatten_layers turns the layers of an inner model around.)"""
     layers = [layer for layer in model._flatten_layers(include_self=False) if not layer._layers]
-    return [(layer, weight) for layer in layers for weight in layer.weights]
+    owners = {id(weight): layer for layer in layers for weight in layer.weights}
+    return [(owners[id(weight)], weight) for weight in model.weights]
 
 
 def draw_weight(layer, weight, rng):

@@ -34,6 +34,7 @@ OWN_SCALE = [{"include_preprocessing": False},
 MOBILE_V3 = [{"alpha": 0.75, "classifier_activation": "linear"}, {"minimalistic": True, "include_top": False, "pooling": "max"},
              {"include_preprocessing": False, "minimalistic": True, "alpha": 1.3, "dropout_rate": 0.5}]
 SIDES = ((32, 32), (75, 61))
+FEWER = ((32, 32), (43, 37))  # TensorFlow is slow at the gradients of grouped convolutions
 LARGER = ((75, 75), (97, 83))
 
 # name: (sizes, option sets); the first size is the smallest, the second odd
@@ -73,11 +74,11 @@ ZOO = {
     "EfficientNetV2S": (SIDES, OWN_SCALE),
     "EfficientNetV2M": (SIDES, []),
     "EfficientNetV2L": (SIDES, []),
-    "ConvNeXtTiny": (SIDES, OWN_SCALE + LOGITS),
-    "ConvNeXtSmall": (SIDES, []),
-    "ConvNeXtBase": (SIDES, []),
-    "ConvNeXtLarge": (SIDES, []),
-    "ConvNeXtXLarge": (SIDES, []),
+    "ConvNeXtTiny": (FEWER, OWN_SCALE),
+    "ConvNeXtSmall": (FEWER, []),
+    "ConvNeXtBase": (FEWER, []),
+    "ConvNeXtLarge": (FEWER, []),
+    "ConvNeXtXLarge": (FEWER, []),
 }
 # How pixels enter without include_preprocessing: a mode of Keras's imagenet_utils.
 BARE = {"MobileNetV3Small": "tf", "MobileNetV3Large": "tf", "EfficientNetV2B0": "torch", "EfficientNetV2S": "tf",
@@ -117,9 +118,10 @@ def build(name, options):
 
 
 def own_weights(model):
-    """(layer, weight), in the order of model.weights."""
+    """(layer, weight), in the order of model.weights. (_flatten_layers turns the layers of an inner model around.)"""
     layers = [layer for layer in model._flatten_layers(include_self=False) if not layer._layers]
-    return [(layer, weight) for layer in layers for weight in layer.weights]
+    owners = {id(weight): layer for layer in layers for weight in layer.weights}
+    return [(owners[id(weight)], weight) for weight in model.weights]
 
 
 def draw_weight(layer, weight, rng):

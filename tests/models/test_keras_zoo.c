@@ -153,6 +153,13 @@ static bool is_same_name(const char *own, const char *keras)
     return *own == *keras;
 }
 
+/* Of a layer in a model within the model without that one's name, as Keras has it. */
+static const char *name_of_layer(size_t index)
+{
+    const liana__layer *layer = &model->layers[index];
+    return layer->within == LIANA__NONE ? layer->name : layer->name + strlen(model->nested[layer->within].name) + 1;
+}
+
 static void check_shapes(const zoo_case *own)
 {
     const liana_model_facts facts = liana_model_info(model);
@@ -164,7 +171,7 @@ static void check_shapes(const zoo_case *own)
         const char *layer = get(weights->items[i], "layer")->string;
         const liana_shape shape = shape_of(get(weights->items[i], "shape"));
         const liana__weight *found = &model->weights[i];
-        if (!is_same_name(model->layers[found->layer].name, layer) || !liana_shape_equal(&found->shape, &shape)) {
+        if (!is_same_name(name_of_layer(found->layer), layer) || !liana_shape_equal(&found->shape, &shape)) {
             fail_msg("%s: weight %zu is '%s', %s, in Keras of the layer '%s', %s", own->name, i, found->name,
                      liana__shape_print(&found->shape).text, layer, liana__shape_print(&shape).text);
         }

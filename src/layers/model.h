@@ -637,8 +637,8 @@ liana_status liana__keras_order(const liana_model *model, size_t scope, liana__a
                                 size_t *count, liana__error *error) LIANA_MUST_USE;
 
 /* Puts the layers from first_layer on, whose nodes begin at first_node, into that order, with their nodes and weights.
- * The last one stays the last. Where one of them is called twice, or belongs to a nested model, nothing is done. Errors:
- * OUT_OF_MEMORY. */
+ * The last one stays the last. If one of them is called twice or belongs to a nested model, nothing is done.
+ * Errors: OUT_OF_MEMORY. */
 liana_status liana__keras_sort(liana_model *model, size_t first_layer, size_t first_node, liana__error *error)
     LIANA_MUST_USE;
 

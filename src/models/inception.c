@@ -1,6 +1,6 @@
-/* InceptionV3 (Szegedy et al. 2015, "Rethinking the Inception Architecture") and InceptionResNetV2 (Szegedy et al. 2016,
- * figures 3 to 13 and 15); numbers and names of layers as in keras.applications. Most layers have automatic names, so
- * that layers are added in the order in which Keras makes them. */
+/* InceptionV3 (Szegedy et al. 2015, "Rethinking the Inception Architecture") and InceptionResNetV2 (Szegedy et al.
+ * 2016); numbers and names of layers as in keras.applications. Most layers have automatic names, so layers are added in
+ * the order in which Keras makes them. */
 #include "layers/option_rows.h"
 #include "models/models.h"
 

@@ -8,7 +8,7 @@ which is laid out as the files that keras.applications publishes.
 
 To add an architecture, add a row to ZOO. Every row gives two cases: with the top at the first size, without at the
 second, where training is compared too. More cases are more option sets, which are built at the first size. Options have
-liana's names; those that Keras's function does not take (`ONLY_LIANA`) are options of liana alone."""
+the same names in both."""
 import json
 import os
 import sys
@@ -79,7 +79,6 @@ ZOO = {
     "ConvNeXtLarge": (SIDES, []),
     "ConvNeXtXLarge": (SIDES, []),
 }
-ONLY_LIANA = ()
 # How pixels enter without include_preprocessing: a mode of Keras's imagenet_utils.
 BARE = {"MobileNetV3Small": "tf", "MobileNetV3Large": "tf", "EfficientNetV2B0": "torch", "EfficientNetV2S": "tf",
         "ConvNeXtTiny": "torch"}
@@ -105,8 +104,7 @@ def cases_of(name):
 
 
 def build(name, options):
-    given = {key: value for key, value in options.items() if key not in ONLY_LIANA}
-    given["input_shape"] = tuple(given["input_shape"])
+    given = {**options, "input_shape": tuple(options["input_shape"])}
     model = getattr(keras.applications, name)(weights=None, **given)
     for layer in model._flatten_layers():  # nothing is dropped by chance
         for rate in ("rate", "drop_path_rate"):

@@ -89,12 +89,12 @@ static void test_options_go_through(void **state)
                    "global_max_pooling2d (GlobalMaxPooling2D)");
     const char *config = write_config("config.yaml", "{base: EfficientNetB0, drop_connect_rate: 0, " HEAD4 "}", "");
     liana__test_result summary = liana__test_command("summary", config);
-    assert_null(strstr(summary.out, "block2b_drop"));
+    assert_never_says(summary.out, "block2b_drop");
     assert_code(summary, 0);
     config = write_config("config.yaml", "{base: MobileNetV3Small, dropout_rate: 0, include_top: true}", "");
     summary = liana__test_command("summary", config, "model.include_preprocessing=false");
-    assert_null(strstr(summary.out, "Dropout"));
-    assert_null(strstr(summary.out, "Rescaling"));
+    assert_never_says(summary.out, "Dropout");
+    assert_never_says(summary.out, "Rescaling");
     assert_code(summary, 0);
 }
 
@@ -128,6 +128,10 @@ static void test_options_that_are_refused(void **state)
                          "exclude each other");
     assert_model_refused("{base: ResNet50, dropout: 0.2, layers: [Flatten]}", "model.dropout", "'layers'",
                          "Dropout: {rate: 0.2}");
+    assert_model_refused("{base: ResNet50, include_top: true, dropout: 0.2}", "model.dropout",
+                         "ResNet50 has no 'dropout'", "remove this key");
+    assert_model_refused("{base: EfficientNetB0, include_top: true, dropout: 0.2}", "config.yaml:7:59",
+                         "EfficientNetB0 has no 'dropout'", "'dropout_rate'");
     assert_model_refused("{base: ResNet50, pooling: none}", "model.pooling", "found none", "avg or max");
     assert_model_refused("{base: ResNet50, layers: [GlobalAveragePooling2D, {Dense: {units: 3, activation: softmax}}]}",
                          "3 classes", "the data have 4", "make them equal");

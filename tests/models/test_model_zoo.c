@@ -504,6 +504,73 @@ static void test_layer_names_with_slashes(void **state)
     liana__test_free_arrays(values, model->num_weights);
 }
 
+/* Three convolutions of one shape, with a normalisation between; its layers have automatic names. */
+static void build_numbered(void)
+{
+    start_again();
+    liana_input(model, .shape = LIANA_INTS(6, 6, 4));
+    liana_conv2d(model, .filters = 4, .kernel_size = 3, .use_bias = false);
+    liana_batch_normalization(model, .scale = false);
+    liana_conv2d(model, .filters = 4, .kernel_size = 3, .use_bias = false);
+    liana_conv2d(model, .filters = 4, .kernel_size = 1, .use_bias = false);
+    assert_ok(liana_model_status(model), &context->error);
+}
+
+/* Writes kernels of ones, twos and threes under the names, and the normalisation. */
+static const char *write_numbered(const char *const names[3], const int64_t sides[3])
+{
+    static float kernels[3][144], statistics[3][4];
+    liana__hdf5_new_weight weights[3], normalization[3];
+    liana__hdf5_new_layer layers[4];
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t k = 0; k < 144; k++) kernels[i][k] = (float)(i + 1);
+        weights[i] = (liana__hdf5_new_weight){.name = liana__arena_format(&arena, "%s/kernel:0", names[i]),
+                                              .rank = 4,
+                                              .shape = {sides[i], sides[i], 4, 4},
+                                              .values = kernels[i]};
+        normalization[i] =
+            (liana__hdf5_new_weight){.name = liana__arena_format(&arena, "batch_normalization_5/w%zu", i),
+                                     .rank = 1,
+                                     .shape = {4},
+                                     .values = statistics[i]};
+        layers[i] = (liana__hdf5_new_layer){names[i], &weights[i], 1};
+    }
+    layers[3] = (liana__hdf5_new_layer){"batch_normalization_5", normalization, 3};
+    const char *path = liana__arena_string(&arena, liana__test_path("numbered.h5"));
+    assert_ok(liana__hdf5_write(path, layers, 4, NULL, &error), &error);
+    return path;
+}
+
+/* In the order of the numbers, not of the file, and not of the text: 9 is before 10. */
+static void test_automatic_names_are_taken_in_order(void **state)
+{
+    (void)state;
+    static const int64_t sides[3] = {1, 3, 3};
+    build_numbered();
+    float **loaded = liana__test_weights(model, 9);
+    liana__weights_report report;
+    const char *path = write_numbered((const char *const[3]){"conv2d_11", "conv2d_9", "conv2d_10"}, sides);
+    assert_ok(liana__weights_load(model, path, model->num_layers, loaded, &arena, &report, &error), &error);
+    assert_int_equal(report.num_weights, 6);
+    assert_int_equal(report.unused.count, 0);
+    assert_compare(loaded[liana__model_find_weight(model, "conv2d/kernel")][143], ==, 2);
+    assert_compare(loaded[liana__model_find_weight(model, "conv2d_1/kernel")][0], ==, 3);
+    assert_compare(loaded[liana__model_find_weight(model, "conv2d_2/kernel")][15], ==, 1);
+    /* Names that are all there mean what they say: two of them are exchanged in the file. */
+    path = write_numbered((const char *const[3]){"conv2d_2", "conv2d_1", "conv2d"}, sides);
+    assert_ok(liana__weights_load(model, path, model->num_layers, loaded, &arena, &report, &error), &error);
+    assert_compare(loaded[liana__model_find_weight(model, "conv2d/kernel")][143], ==, 3);
+    assert_compare(loaded[liana__model_find_weight(model, "conv2d_1/kernel")][0], ==, 2);
+    /* Where a shape differs, or a name is no number, they are no such names. */
+    path = write_numbered((const char *const[3]){"conv2d_9", "conv2d_10", "conv2d_11"}, sides);
+    assert_fails(liana__weights_load(model, path, model->num_layers, loaded, &arena, &report, &error),
+                 LIANA_INVALID_DATA, &error, "3 of the model's 4 layers", "conv2d (the nearest there is 'conv2d_9')");
+    path = write_numbered((const char *const[3]){"conv2d_11", "conv2d_09", "conv2d_10"}, sides);
+    assert_fails(liana__weights_load(model, path, model->num_layers, loaded, &arena, &report, &error),
+                 LIANA_INVALID_DATA, &error, "3 of the model's 4 layers");
+    liana__test_free_arrays(loaded, model->num_weights);
+}
+
 /* Keras keeps `count` as a 64-bit whole number without dimensions. */
 static void make_count_an_integer(const char *path)
 {
@@ -591,6 +658,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_layer_names_that_are_refused, set_up, tear_down),
 #ifdef LIANA_HAVE_HDF5
         cmocka_unit_test_setup_teardown(test_layer_names_with_slashes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_automatic_names_are_taken_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fine_tuning_an_efficientnet, set_up, tear_down),
 #endif
     };

@@ -179,6 +179,11 @@ static liana_status check_head(const liana__config *config, liana__error *error)
         return refuse(config, error, "model.dropout",
                       "this is of the head that 'layers' replace; put it there: - Dropout: {rate: %g}", model->dropout);
     }
+    const liana__architecture *base = liana__architecture_find(model->base, NULL);
+    if (model->include_top && model->dropout != 0 && base && !liana__fields_find(base->options, "dropout")) {
+        return refuse(config, error, "model.dropout", "%s has no 'dropout' in its own classifier%s; remove this key",
+                      base->name, liana__fields_find(base->options, "dropout_rate") ? ", but 'dropout_rate'" : "");
+    }
     if (!model->layers && !model->include_top && model->pooling == LIANA__POOLING_NONE) {
         return refuse(config, error, "model.pooling",
                       "found none, but a head without 'layers' needs avg or max, which make vectors of images");

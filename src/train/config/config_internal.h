@@ -21,7 +21,7 @@ liana_status liana__config_spell_out(liana__value *root, liana__arena *arena, li
  * file. */
 liana_status liana__config_read_lists(liana__value *root, liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
-/* config_base.c: takes the keys of `model` that are options of its base out of the tree. *options: a map of them, NULL if
+/* config_base.c: takes the keys of `model` that are options of its base out of the tree. *options: a map of them; NULL:
  * there are none, or the base is not known. Errors: INVALID_CONFIG for an option that the data give. */
 liana_status liana__config_take_base_options(liana__value *root, liana__arena *arena, const liana__value **options,
                                              liana__error *error) LIANA_MUST_USE;

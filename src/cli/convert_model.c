@@ -117,12 +117,11 @@ const liana__command liana__subcommand_convert_model = {
     .summary = "Turn a model into a file of Keras, ONNX, safetensors, TensorFlow.js, or a folder",
     .help =
         "MODEL is a run, one of its checkpoints (RUN/checkpoints/best), a folder that liana saved, a .keras file, a\n"
-        "whole .h5 file, an ONNX file (.onnx), or an architecture (.json) with --weights. The end of OUT says what is "
-        "written: .keras and\n"
-        ".h5 are whole models, with the state of the optimizer; .weights.h5 and .safetensors are weights; .json is\n"
-        "the architecture; .onnx is the inference of the model for onnxruntime and other programs; .tfjs is a layers\n"
-        "model of TensorFlow.js, a folder; another name is a folder with model.json and weights.safetensors. What the\n"
-        "format cannot say of the model is an error, and nothing is written.\n",
+        "whole .h5 file, an ONNX file (.onnx), or an architecture (.json) with --weights. The end of OUT says what is\n"
+        "written: .keras and .h5 are whole models, with the state of the optimizer; .weights.h5 and .safetensors are\n"
+        "weights; .json is the architecture; .onnx is the inference of the model for onnxruntime and other programs;\n"
+        ".tfjs is a layers model of TensorFlow.js, a folder; another name is a folder with model.json and\n"
+        "weights.safetensors. What the format cannot say of the model is an error, and nothing is written.\n",
     .options = options,
     .min_operands = 2,
     .max_operands = 2,

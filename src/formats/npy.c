@@ -10,19 +10,27 @@
 
 enum { PREFIX = 10, ALIGNMENT = 64, MOST_HEADER = 512 };
 
-/* Writes the header for a number of rows, as long as for the largest one. Returns its length. */
-static size_t print_header(const liana__npy *npy, int64_t num_rows, char header[MOST_HEADER])
+/* Writes what the header says of type and shape. Returns its length. */
+static size_t print_form(const liana__npy *npy, int64_t num_rows, char text[MOST_HEADER])
 {
-    char dims[256] = "", text[MOST_HEADER];
-    size_t used = 0, most = PREFIX;
+    char dims[256] = "";
+    size_t used = 0;
     for (int i = 0; i < npy->num_dims; i++) {
         used += (size_t)snprintf(dims + used, sizeof dims - used, " %lld%s", (long long)npy->dims[i],
                                  i + 1 < npy->num_dims ? "," : "");
     }
-    static const char *const form = "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld,%s), }";
-    most += (size_t)snprintf(text, sizeof text, form, (long long)INT64_MAX, dims) + 1;
+    return (size_t)snprintf(text, MOST_HEADER, "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld,%s), }",
+                            (long long)num_rows, dims);
+}
+
+/* Writes the header for a number of rows, as long as for the largest one. Returns its length. */
+static size_t print_header(const liana__npy *npy, int64_t num_rows, char header[MOST_HEADER])
+{
+    char text[MOST_HEADER];
+    size_t most = PREFIX;
+    most += print_form(npy, INT64_MAX, text) + 1;
     most += (ALIGNMENT - most % ALIGNMENT) % ALIGNMENT;
-    const size_t length = (size_t)snprintf(text, sizeof text, form, (long long)num_rows, dims);
+    const size_t length = print_form(npy, num_rows, text);
     memset(header, ' ', most);
     memcpy(header, "\x93NUMPY\x01\x00", 8);
     header[8] = (char)((most - PREFIX) & 0xff);

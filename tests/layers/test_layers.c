@@ -216,6 +216,7 @@ static void test_builders_have_the_tables_defaults(void **state)
     assert_builder_defaults(liana_add(model, .inputs = {a, a}), NULL);
     assert_builder_defaults(liana_multiply(model, .inputs = {a, a}), NULL);
     assert_builder_defaults(liana_subtract(model, .inputs = {a, a}), NULL);
+    assert_builder_defaults(liana_custom_scale_layer(model, .scale = 0.5, .inputs = {a, a}), "scale", NULL);
     assert_builder_defaults(liana_average(model, .inputs = {a, a}), NULL);
     assert_builder_defaults(liana_maximum(model, .inputs = {a, a}), NULL);
     assert_builder_defaults(liana_minimum(model, .inputs = {a, a}), NULL);

@@ -325,8 +325,8 @@ static void test_summary_and_list(void **state)
         assert_says(list.out, liana__architectures[i]->name);
         assert_says(list.out, liana__architectures[i]->doc);
     }
-    assert_says(list.out, "input  parameters  GFLOP\n");
-    assert_says(list.out, "224 x 224 x 3  25,636,712   7.72  residual");
+    assert_says(list.out, "  input   parameters   GFLOP\n");
+    assert_says(list.out, "224 x 224 x 3   25,636,712    7.72  residual");
     assert_code(list, 0);
     list = liana__test_command("list", "models", "ResNet50");
     assert_says(list.out, "    input: 224 x 224 x 3, parameters: 25,636,712, GFLOP: 7.72\n");

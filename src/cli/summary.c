@@ -143,11 +143,12 @@ static liana_status run(liana__invocation *invocation)
 
 const liana__command liana__subcommand_summary = {
     .name = "summary",
-    .operands = "CONFIG.yaml | RUN | model.json | model.h5 | model.keras | model.onnx [key=value ...]",
+    .operands = "CONFIG.yaml | RUN | MODEL [key=value ...]",
     .summary = "Print a model as a table of layers",
-    .help = "Prints layers, output shapes and numbers of parameters, as Keras does. The data are opened only if\n"
-            "the configuration does not say the shape of the images or the number of classes. --json also has\n"
-            "\"flops\", the operations of a prediction for one example, as 'liana list models' counts them.\n",
+    .help = "Prints layers, output shapes and numbers of parameters, as Keras does. MODEL is a .keras file, a whole\n"
+            ".h5 file, an ONNX file (.onnx) or an architecture (.json). The data are opened only if the configuration\n"
+            "does not say the shape of the images or the number of classes. --json also has \"flops\", the operations\n"
+            "of a prediction for one example, as 'liana list models' counts them.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

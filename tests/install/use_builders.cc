@@ -169,6 +169,9 @@ int main(int argc, char **argv)
     liana_mobilenet_v3_small(m, .minimalistic = true, .include_preprocessing = false);
     save(context, m, argv[1], "mobilenet_v3");
     m = begin(context);
+    liana_xception(m, .include_top = false);
+    save(context, m, argv[1], "xception");
+    m = begin(context);
     liana_inception_v3(m, .include_top = false);
     save(context, m, argv[1], "inception_v3");
     m = begin(context);

@@ -261,8 +261,8 @@ static const char *const poolings[] = {"auto", "none", "avg", "max", NULL};
 #define ROW(member, kind, ...) LIANA__FIELD_ROW(liana__model_config, member, kind, __VA_ARGS__)
 static const liana__field model_items[] = {
     ROW(base, STRING,
-        .doc =
-            "the architecture: MobileNetV2, ...; its options are keys of this section, too (liana list models NAME)"),
+        .doc = "the architecture: MobileNetV2, ...; its options are keys of this section, too (liana list models "
+               "ResNet50)"),
     ROW(alpha, FLOAT, .default_text = "1.0", .minimum = 0.01, .maximum = 10, .doc = "the width multiplier of the base"),
     ROW(include_top, BOOL, .default_text = "false",
         .doc = "use the base's own classifier instead of Dropout, pooling and Dense"),

@@ -43,13 +43,23 @@ static const fact facts[] = {
     {"EfficientNetB2", 260, 9177569, 9109994, 7768569, 7700994, 342, 339, 9, 32, 1, 1408},
     {"EfficientNetB3", 300, 12320535, 12233232, 10783535, 10696232, 387, 384, 10, 32, 1, 1536},
     {"EfficientNetB4", 380, 19466823, 19341616, 17673823, 17548616, 477, 474, 12, 32, 1, 1792},
+    {"EfficientNetB5", 456, 30562527, 30389784, 28513527, 28340784, 579, 576, 15, 32, 1, 2048},
+    {"EfficientNetB6", 528, 43265143, 43040704, 40960143, 40735704, 669, 666, 17, 32, 1, 2304},
+    {"EfficientNetB7", 600, 66658687, 66347960, 64097687, 63786960, 816, 813, 19, 32, 1, 2560},
+    {"NASNetMobile", 224, 5326716, 5289978, 4269716, 4232978, 771, 769, 7, 32, 1, 1056},
+    {"NASNetLarge", 331, 88949818, 88753150, 84916818, 84720150, 1041, 1039, 11, 32, 1, 4032},
     {"EfficientNetV2B0", 224, 7200312, 7139704, 5919312, 5858704, 273, 270, 7, 32, 1, 1280},
     {"EfficientNetV2B1", 240, 8212124, 8141052, 6931124, 6860052, 337, 334, 8, 32, 1, 1280},
     {"EfficientNetV2B2", 260, 10178374, 10096086, 8769374, 8687086, 352, 349, 9, 32, 1, 1408},
     {"EfficientNetV2B3", 300, 14467622, 14358406, 12930622, 12821406, 412, 409, 10, 32, 1, 1536},
     {"EfficientNetV2S", 384, 21612360, 21458488, 20331360, 20177488, 516, 513, 12, 32, 1, 1280},
+    {"EfficientNetV2M", 480, 54431388, 54139356, 53150388, 52858356, 743, 740, 15, 32, 1, 1280},
+    {"EfficientNetV2L", 480, 119027848, 118515272, 117746848, 117234272, 1031, 1028, 15, 32, 1, 1280},
     {"ConvNeXtTiny", 224, 28589128, 28589128, 27820128, 27820128, 135, 133, 7, 32, 1, 768},
     {"ConvNeXtSmall", 224, 50223688, 50223688, 49454688, 49454688, 261, 259, 7, 32, 1, 768},
+    {"ConvNeXtBase", 224, 88591464, 88591464, 87566464, 87566464, 261, 259, 7, 32, 1, 1024},
+    {"ConvNeXtLarge", 224, 197767336, 197767336, 196230336, 196230336, 261, 259, 7, 32, 1, 1536},
+    {"ConvNeXtXLarge", 224, 350196968, 350196968, 348147968, 348147968, 261, 259, 7, 32, 1, 2048},
 };
 
 static liana_context *context;
@@ -149,6 +159,15 @@ static void test_architecture_facts(void **state)
     }
 }
 
+static void test_every_architecture_has_facts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; liana__architectures[i]; i++) {
+        const char *name = liana__architectures[i]->name;
+        if (!find_fact(name)) fail_msg("%s has no row of Keras's numbers in this test", name);
+    }
+}
+
 static void test_sizes_below_the_smallest(void **state)
 {
     (void)state;
@@ -158,7 +177,8 @@ static void test_sizes_below_the_smallest(void **state)
         const int least = (int)architecture->minimum_size;
         if (!least) continue;
         const fact *known = find_fact(architecture->name);
-        if (known) assert_int_equal(least, known->least);
+        assert_non_null(known);
+        assert_int_equal(least, known->least);
         char found[32], expected[48];
         snprintf(found, sizeof found, "found images of %d x %d", least, least - 1);
         snprintf(expected, sizeof expected, "expected at least %d x %d", least, least);
@@ -174,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_architecture_facts, set_up, tear_down),
+        cmocka_unit_test(test_every_architecture_has_facts),
         cmocka_unit_test_setup_teardown(test_sizes_below_the_smallest, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("architecture_facts", tests, NULL, NULL);

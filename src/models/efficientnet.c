@@ -18,7 +18,7 @@ typedef struct variant {
     double width, depth;
 } variant;
 
-static const char kernel_initializer[] = "variance_scaling(scale=2, mode=fan_out, distribution=truncated_normal)";
+static const char kernel_initializer[] = LIANA__EFFICIENTNET_INITIALIZER;
 static const char dense_initializer[] = "variance_scaling(scale=0.333333333333, mode=fan_out, distribution=uniform)";
 
 static int round_repeats(const variant *scaled, int repeats)
@@ -78,23 +78,6 @@ static liana_layer add_depthwise(liana_model *m, const block *made, liana_layer 
     return add_batch_norm_and_swish(m, made, "");
 }
 
-/* Squeeze and excitation (Hu et al. 2018): each channel times a number between 0 and 1 that depends on the means of
- * all; between them a quarter as many numbers as the block has input channels. */
-static void add_excitation(liana_model *m, const block *made, liana_layer input)
-{
-    int64_t filters = liana_layer_shape(input).dims[3], reduced = made->filters_in / 4;
-    liana_global_average_pooling2d(m, .name = liana__print_layer_name("%sse_squeeze", made->name).text);
-    liana_reshape(m, .target_shape = LIANA_INTS(1, 1, filters),
-                  .name = liana__print_layer_name("%sse_reshape", made->name).text);
-    liana_conv2d(m, .filters = reduced > 0 ? reduced : 1, .kernel_size = 1, .padding = LIANA_PADDING_SAME,
-                 .activation = "swish", .kernel_initializer = kernel_initializer,
-                 .name = liana__print_layer_name("%sse_reduce", made->name).text);
-    liana_layer gate = liana_conv2d(m, .filters = filters, .kernel_size = 1, .padding = LIANA_PADDING_SAME,
-                                    .activation = "sigmoid", .kernel_initializer = kernel_initializer,
-                                    .name = liana__print_layer_name("%sse_expand", made->name).text);
-    liana_multiply(m, .inputs = {input, gate}, .name = liana__print_layer_name("%sse_excite", made->name).text);
-}
-
 static liana_layer add_block(liana_model *m, const block *made, liana_layer input)
 {
     liana_layer x = input;
@@ -104,7 +87,7 @@ static liana_layer add_block(liana_model *m, const block *made, liana_layer inpu
                      .name = liana__print_layer_name("%sexpand_conv", made->name).text);
         x = add_batch_norm_and_swish(m, made, "expand_");
     }
-    add_excitation(m, made, add_depthwise(m, made, x));
+    liana__excitation_add(m, made->name, made->filters_in, add_depthwise(m, made, x));
     liana_conv2d(m, .filters = made->filters_out, .kernel_size = 1, .padding = LIANA_PADDING_SAME, .use_bias = false,
                  .kernel_initializer = kernel_initializer,
                  .name = liana__print_layer_name("%sproject_conv", made->name).text);

@@ -68,7 +68,7 @@ typedef struct variant {
     bool normalises; /* colours, by ImageNet's mean and deviation; else all values are scaled to -1..1 */
 } variant;
 
-static const char kernel_initializer[] = "variance_scaling(scale=2, mode=fan_out, distribution=truncated_normal)";
+static const char kernel_initializer[] = LIANA__EFFICIENTNET_INITIALIZER;
 static const char dense_initializer[] = "variance_scaling(scale=0.333333333333, mode=fan_out, distribution=uniform)";
 
 /* The nearest multiple of 8, at least 8; unlike liana__round_filters it may be less by more than a tenth. */
@@ -121,23 +121,6 @@ static liana_layer add_batch_norm_and_swish(liana_model *m, const block *made, c
     return add_activation(m, made, prefix);
 }
 
-/* Squeeze and excitation (Hu et al. 2018): each channel times a number between 0 and 1 that depends on the means of
- * all; between them a quarter as many numbers as the block has input channels. */
-static void add_excitation(liana_model *m, const block *made, liana_layer input)
-{
-    const int64_t filters = liana_layer_shape(input).dims[3], reduced = made->filters_in / 4;
-    liana_global_average_pooling2d(m, .name = liana__print_layer_name("%sse_squeeze", made->name).text);
-    liana_reshape(m, .target_shape = LIANA_INTS(1, 1, filters),
-                  .name = liana__print_layer_name("%sse_reshape", made->name).text);
-    liana_conv2d(m, .filters = reduced > 0 ? reduced : 1, .kernel_size = 1, .padding = LIANA_PADDING_SAME,
-                 .activation = "swish", .kernel_initializer = kernel_initializer,
-                 .name = liana__print_layer_name("%sse_reduce", made->name).text);
-    liana_layer gate = liana_conv2d(m, .filters = filters, .kernel_size = 1, .padding = LIANA_PADDING_SAME,
-                                    .activation = "sigmoid", .kernel_initializer = kernel_initializer,
-                                    .name = liana__print_layer_name("%sse_expand", made->name).text);
-    liana_multiply(m, .inputs = {input, gate}, .name = liana__print_layer_name("%sse_excite", made->name).text);
-}
-
 static liana_layer add_project(liana_model *m, const block *made, int64_t kernel_size, int64_t strides)
 {
     add_conv(m, liana__print_layer_name("%sproject_conv", made->name).text, made->filters_out, kernel_size, strides);
@@ -152,7 +135,7 @@ static liana_layer add_inverted(liana_model *m, const block *made)
                            .padding = LIANA_PADDING_SAME, .use_bias = false,
                            .depthwise_initializer = kernel_initializer,
                            .name = liana__print_layer_name("%sdwconv2", made->name).text);
-    add_excitation(m, made, add_batch_norm_and_swish(m, made, ""));
+    liana__excitation_add(m, made->name, made->filters_in, add_batch_norm_and_swish(m, made, ""));
     return add_project(m, made, 1, 1);
 }
 

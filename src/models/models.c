@@ -150,6 +150,21 @@ liana_ints liana__strided_padding(liana_layer input, int64_t kernel_size)
     return LIANA_INTS(after - (shape.dims[1] % 2 == 0), after, after - (shape.dims[2] % 2 == 0), after);
 }
 
+void liana__excitation_add(liana_model *model, const char *name, int64_t filters_in, liana_layer input)
+{
+    const int64_t filters = liana_layer_shape(input).dims[3], reduced = filters_in / 4;
+    liana_global_average_pooling2d(model, .name = liana__print_layer_name("%sse_squeeze", name).text);
+    liana_reshape(model, .target_shape = LIANA_INTS(1, 1, filters),
+                  .name = liana__print_layer_name("%sse_reshape", name).text);
+    liana_conv2d(model, .filters = reduced > 0 ? reduced : 1, .kernel_size = 1, .padding = LIANA_PADDING_SAME,
+                 .activation = "swish", .kernel_initializer = LIANA__EFFICIENTNET_INITIALIZER,
+                 .name = liana__print_layer_name("%sse_reduce", name).text);
+    liana_layer gate = liana_conv2d(model, .filters = filters, .kernel_size = 1, .padding = LIANA_PADDING_SAME,
+                                    .activation = "sigmoid", .kernel_initializer = LIANA__EFFICIENTNET_INITIALIZER,
+                                    .name = liana__print_layer_name("%sse_expand", name).text);
+    liana_multiply(model, .inputs = {input, gate}, .name = liana__print_layer_name("%sse_excite", name).text);
+}
+
 int64_t liana__round_filters(double exact)
 {
     int64_t whole = (int64_t)(exact + 4) / 8 * 8;

@@ -84,6 +84,14 @@ void liana__top_add(liana_model *model, const liana__architecture_options *optio
  * where the size is odd, one more after than before where it is even. */
 liana_ints liana__strided_padding(liana_layer input, int64_t kernel_size);
 
+/* The kernels of EfficientNets begin as in Keras's. */
+#define LIANA__EFFICIENTNET_INITIALIZER "variance_scaling(scale=2, mode=fan_out, distribution=truncated_normal)"
+
+/* Squeeze and excitation (Hu et al. 2018) of EfficientNets: each channel times a number between 0 and 1 that depends on
+ * the means of all; between them a quarter as many numbers as the block has input channels. The names of its layers
+ * begin with `name`. */
+void liana__excitation_add(liana_model *model, const char *name, int64_t filters_in, liana_layer input);
+
 /* The multiple of 8 nearest to `exact` (halves go up), at least 8 and not more than a tenth below it. */
 int64_t liana__round_filters(double exact);
 

@@ -2,9 +2,10 @@
 # A change of structure changes no result: a dozen short runs give the weights, history and predictions that they gave
 # before, to the byte. Where results are meant to change, record them anew and say in the commit why.
 #   test_same_bytes.sh BUILD_FOLDER COMPILER [--record]
-# The hashes hold for one instruction-set level, and for the compiler and the processor's vendor that they were recorded
-# with: another compiler contracts floating-point expressions differently, and oneDNN cuts its loops by the sizes of
-# caches. On other machines the test is skipped and says so.
+# The hashes hold for one instruction-set level, and for the compiler and the processor (vendor, family, model) that they
+# were recorded with: another compiler contracts floating-point expressions differently, and oneDNN cuts its loops by the
+# sizes of caches. Those of Intel, recorded first, name the vendor alone. On other machines
+# the test is skipped and says so.
 set -eu
 build=$(cd "$1" && pwd)
 liana=$build/liana
@@ -19,7 +20,11 @@ skip() {
 }
 [ -d "$data" ] || skip "no test data beside the tree"
 grep -q avx2 /proc/cpuinfo || skip "the processor has no AVX2"
-kind="$compiler $(awk -F ': *' '/^vendor_id/ { print $2; exit }' /proc/cpuinfo)"
+# word KEY: of the first processor.
+word() { awk -F ': *' -v key="$1" '$1 ~ "^" key "[ \t]*$" { print $2; exit }' /proc/cpuinfo; }
+kind="$compiler $(word vendor_id) $(word 'cpu family') $(word model)"
+vendors="$compiler $(word vendor_id)"
+[ -n "$mode" ] || grep -q "^# $kind\$" "$kept" || kind=$vendors
 [ -n "$mode" ] || grep -q "^# $kind\$" "$kept" ||
     skip "nothing is recorded for '$kind'; at a commit that is known to be right: $0 BUILD_FOLDER '$compiler' --record"
 LIANA_MAX_ISA=avx2

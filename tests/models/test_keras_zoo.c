@@ -30,9 +30,11 @@ enum { MOST_CASES = 16 };
  * LEAST, which some hundred roundings one after the other make. A wrong epsilon or padding changes them by more.
  *
  * Gradients are not continuous: where rounding takes one number over the edge of a relu, those of all layers before it
- * change. keras_zoo.py chooses weights with which that is rare; MOST_OF_GRADIENT leaves room for a few such numbers. A
- * mix-up changes gradients by their size. */
-static const double LEAST = 1e-5, SPREAD = 4, MOST_OF_GRADIENT = 1e-2;
+ * change. keras_zoo.py chooses weights with which that is rare; MOST_OF_GRADIENT leaves room for a few such numbers. Of
+ * the deepest networks it finds none, and Keras's own gradients in single precision are further away than that: then
+ * liana's may be SPREAD times as far, if Keras's are within MOST_OF_ROUNDING. A mix-up changes gradients by their
+ * size. */
+static const double LEAST = 1e-5, SPREAD = 4, MOST_OF_GRADIENT = 1e-2, MOST_OF_ROUNDING = 4e-2;
 
 typedef struct zoo_case {
     const char *name; /* the architecture's */
@@ -261,7 +263,7 @@ static bool check_tensor(zoo_case *own, const liana__output *output, const float
     const int64_t count = liana_shape_size(&output->node->shape);
     const double floor = is_gradient ? number_of(get(own->map, "floors")->items[training]) : 0;
     const double error = find_distance(found, own->next, count, floor);
-    const double allowed = is_gradient ? MOST_OF_GRADIENT : fmax(LEAST, SPREAD * rounding);
+    const double allowed = fmax(is_gradient ? MOST_OF_GRADIENT : LEAST, SPREAD * rounding);
     own->next += count;
     if (!is_gradient) own->outputs = fmax(own->outputs, error);
     if (is_gradient && error > own->worst) {
@@ -282,7 +284,7 @@ static bool compare_numbers(zoo_case *own, bool training)
     const void *const inputs[] = {own->input, own->coefficients};
     float **found = liana__test_graph_run(cpu, graph, model, model->values, inputs);
     const double most = worst_of(rounding);
-    bool agree = most <= MOST_OF_GRADIENT;
+    bool agree = most <= MOST_OF_ROUNDING;
     if (!agree) printf("%s: rounding changes even Keras's gradients, by %.1e\n", own->name, most);
     for (size_t i = 0; i < graph->num_outputs; i++) {
         agree = check_tensor(own, &graph->outputs[i], found[i], training, number_of(rounding->items[i])) && agree;

@@ -4,8 +4,8 @@
 #   test_same_bytes.sh BUILD_FOLDER COMPILER [--record]
 # The hashes hold for one instruction-set level, and for the compiler and the processor (vendor, family, model) that they
 # were recorded with: another compiler contracts floating-point expressions differently, and oneDNN cuts its loops by the
-# sizes of caches. Those of Intel, recorded first, name the vendor alone. On other machines
-# the test is skipped and says so.
+# sizes of caches. Those of Intel, recorded first, name the vendor alone. On other machines the test is skipped and says
+# so.
 set -eu
 build=$(cd "$1" && pwd)
 liana=$build/liana

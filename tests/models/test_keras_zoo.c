@@ -29,12 +29,12 @@ enum { MOST_CASES = 16 };
  * Outputs may be further away than Keras's own in single precision, since both round in another order: SPREAD times, or
  * LEAST, which some hundred roundings one after the other make. A wrong epsilon or padding changes them by more.
  *
- * Gradients are not continuous: where rounding takes one number over the edge of a relu, those of all layers before it
- * change. keras_zoo.py chooses weights with which that is rare; MOST_OF_GRADIENT leaves room for a few such numbers. Of
- * the deepest networks it finds none, and Keras's own gradients in single precision are further away than that: then
- * liana's may be SPREAD times as far, if Keras's are within MOST_OF_ROUNDING. A mix-up changes gradients by their
- * size. */
-static const double LEAST = 1e-5, SPREAD = 4, MOST_OF_GRADIENT = 1e-2, MOST_OF_ROUNDING = 4e-2;
+ * Gradients are not continuous: where rounding takes a number over the edge of a relu, those of all layers before it
+ * change. keras_zoo.py chooses weights with which Keras's rounding does not, but liana's may: it depends on the
+ * instruction set (with AVX2 ResNet50V2 differs elsewhere than with AVX-512). So half of the gradients at least are as
+ * near as NEAR_GRADIENT, and all as near as FAR_GRADIENT; a mix-up changes all that lie before it by their size. Of the
+ * deepest networks keras_zoo.py finds no such weights; Keras's own gradients must be within MOST_OF_ROUNDING then. */
+static const double LEAST = 1e-5, SPREAD = 4, NEAR_GRADIENT = 1e-2, FAR_GRADIENT = 1e-1, MOST_OF_ROUNDING = 4e-2;
 
 typedef struct zoo_case {
     const char *name; /* the architecture's */
@@ -46,6 +46,7 @@ typedef struct zoo_case {
     int64_t num_inputs, num_outputs;
     /* The greatest distances: of outputs, of gradients, of gradients in Keras's single precision. */
     double outputs, worst, worst_rounding;
+    size_t num_far; /* gradients beyond NEAR_GRADIENT */
     const char *worst_name;
 } zoo_case;
 
@@ -263,9 +264,10 @@ static bool check_tensor(zoo_case *own, const liana__output *output, const float
     const int64_t count = liana_shape_size(&output->node->shape);
     const double floor = is_gradient ? number_of(get(own->map, "floors")->items[training]) : 0;
     const double error = find_distance(found, own->next, count, floor);
-    const double allowed = fmax(is_gradient ? MOST_OF_GRADIENT : LEAST, SPREAD * rounding);
+    const double allowed = is_gradient ? FAR_GRADIENT : fmax(LEAST, SPREAD * rounding);
     own->next += count;
     if (!is_gradient) own->outputs = fmax(own->outputs, error);
+    if (is_gradient && !(error <= NEAR_GRADIENT)) own->num_far++;
     if (is_gradient && error > own->worst) {
         own->worst = error;
         own->worst_name = liana__arena_string(&arena, output->name);
@@ -286,8 +288,14 @@ static bool compare_numbers(zoo_case *own, bool training)
     const double most = worst_of(rounding);
     bool agree = most <= MOST_OF_ROUNDING;
     if (!agree) printf("%s: rounding changes even Keras's gradients, by %.1e\n", own->name, most);
+    own->num_far = 0;
     for (size_t i = 0; i < graph->num_outputs; i++) {
         agree = check_tensor(own, &graph->outputs[i], found[i], training, number_of(rounding->items[i])) && agree;
+    }
+    if (2 * own->num_far > graph->num_outputs) {
+        printf("%s%s: %zu of %zu gradients differ by more than %.1e\n", own->name, training ? " in training" : "",
+               own->num_far, graph->num_outputs - 1, NEAR_GRADIENT);
+        agree = false;
     }
     own->worst_rounding = fmax(own->worst_rounding, most);
     liana__test_free_arrays(found, graph->num_outputs);

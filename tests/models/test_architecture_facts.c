@@ -4,6 +4,7 @@
 #include "harness/harness.h"
 
 #include "base/value.h"
+#include "harness/models/one_model.h"
 #include "ir/shape.h"
 #include "models/models.h"
 
@@ -62,26 +63,7 @@ static const fact facts[] = {
     {"ConvNeXtXLarge", 224, 350196968, 350196968, 348147968, 348147968, 261, 259, 7, 32, 1, 2048},
 };
 
-static liana_context *context;
-static liana_model *model;
 static liana__arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = (liana__arena){0};
-    if (liana_context_create(&(liana_context_options){.num_threads = 1}, &context) != LIANA_OK) return -1;
-    return liana_model_create(context, NULL, &model) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_model_destroy(model);
-    liana_context_destroy(context);
-    liana__arena_free(&arena);
-    return 0;
-}
 
 /* NULL: the table has none. */
 static const fact *find_fact(const char *name)
@@ -97,8 +79,7 @@ static liana_status add(const liana__architecture *architecture, int height, int
 {
     liana__value *options = liana__value_map(&arena);
     liana__value *shape = liana__value_list(&arena);
-    liana_model_destroy(model);
-    assert_ok(liana_model_create(context, NULL, &model), &context->error);
+    start_again();
     const int sides[3] = {height, width, 3};
     for (int i = 0; i < 3; i++) liana__value_add(&arena, shape, liana__value_int(&arena, sides[i]));
     if (height) liana__value_set(&arena, options, "input_shape", shape);
@@ -193,9 +174,11 @@ static void test_sizes_below_the_smallest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_architecture_facts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_architecture_facts, begin, end),
         cmocka_unit_test(test_every_architecture_has_facts),
-        cmocka_unit_test_setup_teardown(test_sizes_below_the_smallest, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sizes_below_the_smallest, begin, end),
     };
-    return cmocka_run_group_tests_name("architecture_facts", tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests_name("architecture_facts", tests, set_up, tear_down);
+    liana__arena_free(&arena);
+    return failed;
 }

@@ -2,34 +2,13 @@
  * model, and its files. Results are compared with Keras's by `make check-zoo`. */
 #include "harness/harness.h"
 
-#include "harness/one_context.h"
+#include "harness/models/one_model.h"
 #include "models/models.h"
 #include "models/origin.h"
 
 #include <liana/train.h>
 
 #include <string.h>
-
-static liana_model *model;
-
-static int begin(void **state)
-{
-    (void)state;
-    return liana_model_create(context, NULL, &model) == LIANA_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    liana_model_destroy(model);
-    return 0;
-}
-
-static void start_again(void)
-{
-    liana_model_destroy(model);
-    assert_ok(liana_model_create(context, NULL, &model), &context->error);
-}
 
 /* The total of Keras's model.summary(); all of it is trainable. */
 static void assert_total(int64_t all)

@@ -2,31 +2,10 @@
  * with Keras's by `make check-zoo`. */
 #include "harness/harness.h"
 
-#include "harness/one_context.h"
+#include "harness/models/one_model.h"
 #include "models/models.h"
 
 #include <string.h>
-
-static liana_model *model;
-
-static int begin(void **state)
-{
-    (void)state;
-    return liana_model_create(context, NULL, &model) == LIANA_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    liana_model_destroy(model);
-    return 0;
-}
-
-static void start_again(void)
-{
-    liana_model_destroy(model);
-    assert_ok(liana_model_create(context, NULL, &model), &context->error);
-}
 
 /* The totals of Keras's model.summary(), and the length of its list of layers. */
 static void assert_totals(int64_t all, int64_t trainable, size_t num_layers)

@@ -1,33 +1,10 @@
 /* NASNets: names, order, shapes and numbers of parameters as keras.applications has them. */
 #include "harness/harness.h"
 
+#include "harness/models/one_model.h"
 #include "models/models.h"
 
 #include <string.h>
-
-static liana_context *context;
-static liana_model *model;
-
-static int set_up(void **state)
-{
-    (void)state;
-    if (liana_context_create(&(liana_context_options){.num_threads = 1}, &context) != LIANA_OK) return -1;
-    return liana_model_create(context, NULL, &model) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_model_destroy(model);
-    liana_context_destroy(context);
-    return 0;
-}
-
-static void start_again(void)
-{
-    liana_model_destroy(model);
-    assert_ok(liana_model_create(context, NULL, &model), &context->error);
-}
 
 static void assert_parameters(int64_t all, int64_t trainable)
 {
@@ -137,9 +114,9 @@ static void test_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_parameter_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_names_and_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_parameter_counts, begin, end),
+        cmocka_unit_test_setup_teardown(test_names_and_order, begin, end),
+        cmocka_unit_test_setup_teardown(test_sizes, begin, end),
     };
-    return cmocka_run_group_tests_name("nasnet", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("nasnet", tests, set_up, tear_down);
 }

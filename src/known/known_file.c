@@ -6,6 +6,7 @@
 /* ---- weights ---- */
 
 #define KERAS "https://storage.googleapis.com/tensorflow/keras-applications/"
+/* The last argument is the source; members that only some files have may follow it. */
 #define WEIGHTS(set_, path, architecture_, alpha_, size_, top, folder, name_, hash, ...)                   \
     {                                                                                                      \
         .name = set_ "/" architecture_ path, .kind = LIANA__KNOWN_WEIGHTS, .url = folder name_,            \

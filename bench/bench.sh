@@ -4,6 +4,8 @@
 #   bench/bench.sh [BUILD]     what is measured is BUILD/liana and BUILD/bench_step (default: build)
 #   ROUNDS=1                   turns that each program takes; the median of the turns counts, of ratios too (training
 #                              from files takes every other turn)
+#   KEEP=no                    yes: the records of BUILD/bench stay and these are added, so that a long measurement can be
+#                              taken in parts. FIRST_ROUND=2 takes a part's turns from the second on
 #   PEERS="..."                of: pytorch1 (Debian's 1.13), pytorch2, jax, tensorflow; default: all; none: liana alone
 #   SETTINGS=likely            of each peer those that may be its best; all: every one, which takes several times as long
 #   LIMIT=600                  seconds that one measurement of a peer may take, compilation included
@@ -37,6 +39,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build}
 rounds=${ROUNDS:-1}
+first_round=${FIRST_ROUND:-1}
 steps=${STEPS:-2}
 seconds=${SECONDS_EACH:-1.5}
 threads=${THREADS:-$(nproc)}
@@ -79,7 +82,7 @@ for program in liana bench_step bench_run bench_report; do
         exit 1
     fi
 done
-rm -rf "$out"
+[ "${KEEP:-no}" = yes ] || rm -rf "$out"
 mkdir -p "$out"
 records=$out/records.jsonl
 
@@ -260,7 +263,7 @@ run_workload() {
 }
 
 started=$(date +%s)
-round=1
+round=$first_round
 while [ "$round" -le "$rounds" ]; do
     for workload in $workloads; do
         echo "round $round of $rounds, $(($(date +%s) - started)) s: $workload" >&2

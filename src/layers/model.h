@@ -224,6 +224,11 @@ liana_layer liana__model_nest(liana_model *model, const liana__nest_request *req
 liana_status liana__model_set_outputs(liana_model *model, liana_location here, const size_t *nodes,
                                       const char *const *names, size_t count);
 
+/* Removes what leads to none of these nodes, which get their new numbers, but no input of the model. layers[i] is the
+ * new number of layer i, or LIANA__NONE; it has room for all. For a model without nested ones and without values. */
+liana_status liana__model_drop_unread(liana_model *model, size_t *outputs, size_t count, size_t *layers,
+                                      liana__error *error) LIANA_MUST_USE;
+
 /* Converts a builder's options struct to a map. Pairs given as one number are completed. An enum outside of its names
  * and a list that is too long are refused ("option: found ..."). */
 liana_status liana__options_to_map(const liana_options *fields, const void *options, liana__arena *arena,

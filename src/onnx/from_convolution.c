@@ -130,13 +130,13 @@ static liana_status cropping(liana__import *own, const liana__import_node *node,
 /* The kernel and bias of a node. */
 typedef struct kernel_parts {
     liana__import_constant *weight, *bias;
-    const char *key; /* of the layer, if another node uses the same */
+    const char *name, *bias_name;
 } kernel_parts;
 
 static liana_status read_kernel(liana__import *own, liana__import_node *node, int sides, kernel_parts *made)
 {
     liana__import_value *weight = liana__import_input(node, 1), *bias = liana__import_input(node, 2);
-    *made = (kernel_parts){NULL, NULL, NULL};
+    *made = (kernel_parts){NULL, NULL, NULL, ""};
     if (!liana__import_is_constant(weight) || (bias && !liana__import_is_constant(bias))) {
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
                                   "its kernel or bias is computed from the data, expected initializers");
@@ -147,8 +147,23 @@ static liana_status read_kernel(liana__import *own, liana__import_node *node, in
         return liana__import_fail(own, node, LIANA_INVALID_DATA, "found a kernel with %d axes, expected %d of floats",
                                   made->weight->rank, sides + 2);
     }
-    made->key = liana__arena_format(&own->arena, "%s|%s|%s", node->op, weight->name, bias ? bias->name : "");
-    return made->key ? LIANA_OK : liana__fail_memory(own->error, own->path);
+    made->name = weight->name;
+    made->bias_name = bias ? bias->name : "";
+    return LIANA_OK;
+}
+
+/* The layer that has this kernel, and reads with the same window. */
+static const char *layer_key(liana__import *own, const liana__import_node *node, const kernel_parts *kernel,
+                             const window_shape *window)
+{
+    LIANA__SCOPED(liana__text) text = {0};
+    liana__text_add(&text, "%s|%s|%s|%d|%d", node->op, kernel->name, kernel->bias_name,
+                    window->is_same && window->is_padded, (int)liana__import_int(node, "group", 1));
+    for (int i = 0; i < window->sides; i++) {
+        liana__text_add(&text, "|%lld,%lld", (long long)window->stride[i], (long long)window->dilation[i]);
+    }
+    if (text.failed) (void)liana__fail_memory(own->error, own->path);
+    return text.failed ? NULL : liana__arena_string(&own->arena, text.data);
 }
 
 static liana_status give_bias(liana__import *own, liana__import_node *node, size_t result,
@@ -203,8 +218,7 @@ static liana_status add_convolution(liana__import *own, liana__import_node *node
     const char *stem = liana__import_stem(own, kernel->weight);
     LIANA_TRY(liana__import_add(own, node, type, stem, &options, &images, 1, result));
     LIANA_TRY(give_kernel(own, node, *result, kernel));
-    LIANA_TRY(give_bias(own, node, *result, kernel, filters));
-    return liana__import_share(own, kernel->key, *result);
+    return give_bias(own, node, *result, kernel, filters);
 }
 
 static liana_status read_conv(liana__import *own, liana__import_node *node)
@@ -219,11 +233,14 @@ static liana_status read_conv(liana__import *own, liana__import_node *node)
     LIANA_TRY(read_kernel(own, node, shape.rank - 2, &kernel));
     LIANA_TRY(read_window(own, node, &shape, kernel.weight->dims + 2, &window));
     if (window.is_padded && !window.is_same) LIANA_TRY(zero_padding(own, node, &window, &images));
+    const char *key = layer_key(own, node, &kernel, &window);
     size_t result;
-    if (liana__import_find_shared(own, kernel.key, &layer)) {
+    if (!key) return own->error->status;
+    if (liana__import_find_shared(own, key, &layer)) {
         LIANA_TRY(liana__import_again(own, node, layer, images, &result));
     } else {
         LIANA_TRY(add_convolution(own, node, &window, &kernel, shape.dims[shape.rank - 1], images, &result));
+        LIANA_TRY(liana__import_share(own, key, result));
     }
     liana__import_set_images(node->outputs[0], result, shape.rank);
     return LIANA_OK;
@@ -241,46 +258,124 @@ static bool is_same_transposed(const window_shape *window, const int64_t *more)
     return is_same;
 }
 
+/* What a transposed convolution is made of, beside its kernel. */
+typedef struct transposed {
+    window_shape window;
+    int64_t more[MOST_SIDES]; /* output_padding */
+    bool is_same;
+} transposed;
+
+static liana_status add_transposed(liana__import *own, liana__import_node *node, const transposed *made,
+                                   const kernel_parts *kernel, size_t images, size_t *result)
+{
+    char type[32];
+    const window_shape *window = &made->window;
+    const int64_t filters = kernel->weight->dims[1];
+    snprintf(type, sizeof type, "Conv%sTranspose", DIMENSIONS[window->sides]);
+    const liana__import_options options = liana__import_options_new(own);
+    liana__import_set_int(&options, "filters", filters);
+    liana__import_set_ints(&options, "kernel_size", window->size, window->sides);
+    liana__import_set_ints(&options, "strides", window->stride, window->sides);
+    liana__import_set_ints(&options, "dilation_rate", window->dilation, window->sides);
+    liana__import_set_text(&options, "padding", made->is_same ? "same" : "valid");
+    if (!made->is_same) liana__import_set_ints(&options, "output_padding", made->more, window->sides);
+    liana__import_set_bool(&options, "use_bias", kernel->bias != NULL);
+    LIANA_TRY(
+        liana__import_add(own, node, type, liana__import_stem(own, kernel->weight), &options, &images, 1, result));
+    LIANA_TRY(give_kernel(own, node, *result, kernel));
+    return give_bias(own, node, *result, kernel, filters);
+}
+
+/* Some rows of a constant, along its first axis. */
+static liana_status rows_of(liana__import *own, liana__import_constant *all, int64_t first, int64_t count,
+                            liana__import_constant **rows)
+{
+    const int64_t per_row = all->count / all->dims[0];
+    *rows = liana__arena_copy(&own->arena, all, sizeof *all);
+    if (!*rows) return liana__fail_memory(own->error, own->path);
+    (*rows)->dims[0] = count;
+    (*rows)->count = count * per_row;
+    if (own->options->without_values) return LIANA_OK;
+    const float *floats = liana__import_floats(own, all);
+    if (!floats) return own->error->status;
+    (*rows)->tensor = NULL;
+    (*rows)->floats = floats + first * per_row;
+    return LIANA_OK;
+}
+
+/* One layer for each group of channels, and their results side by side. */
+static liana_status add_groups(liana__import *own, liana__import_node *node, const transposed *made,
+                               const kernel_parts *kernel, int64_t groups, size_t images, size_t *result)
+{
+    const int rank = liana__import_shape(own, images)->rank;
+    const int64_t in = kernel->weight->dims[0] / groups, filters = kernel->weight->dims[1];
+    liana__import_value value;
+    LIANA__SCOPED(liana__text) before = {0};
+    for (int i = 0; i < rank - 1; i++) liana__text_add(&before, ":, ");
+    if (before.failed) return liana__fail_memory(own->error, own->path);
+    liana__import_value *parts = liana__arena_allocate(&own->arena, (size_t)groups * sizeof *parts);
+    if (!parts) return liana__fail_memory(own->error, own->path);
+    for (int64_t g = 0; g < groups; g++) {
+        kernel_parts part = *kernel;
+        size_t channels = images, some;
+        LIANA_TRY(rows_of(own, kernel->weight, g * in, in, &part.weight));
+        if (kernel->bias) LIANA_TRY(rows_of(own, kernel->bias, g * filters, filters, &part.bias));
+        LIANA_TRY(liana__import_operation(own, node, &channels, 1, &channels, "get_item(key=[%s%lld:%lld])",
+                                          before.data, (long long)(g * in), (long long)(g * in + in)));
+        LIANA_TRY(add_transposed(own, node, made, &part, channels, &some));
+        parts[g] = (liana__import_value){.name = node->name};
+        liana__import_set_images(&parts[g], some, rank);
+    }
+    LIANA_TRY(liana__import_join(own, node, parts, (size_t)groups, 1, &value));
+    *result = value.result;
+    return LIANA_OK;
+}
+
+static liana_status read_transposed(liana__import *own, liana__import_node *node, const liana_shape *images,
+                                    const kernel_parts *kernel, transposed *made)
+{
+    const int64_t *given;
+    int64_t count;
+    *made = (transposed){.is_same = false};
+    LIANA_TRY(read_window(own, node, images, kernel->weight->dims + 2, &made->window));
+    LIANA_TRY(liana__import_integers(own, node, "output_padding", SIZE_MAX, &given, &count));
+    for (int i = 0; i < made->window.sides && i < count; i++) made->more[i] = given[i];
+    made->is_same = is_same_transposed(&made->window, made->more);
+    const bool has_shape = liana__import_attribute(node, "output_shape") != NULL;
+    const bool is_automatic = strcmp(liana__import_text(node, "auto_pad", "NOTSET").text, "NOTSET") != 0;
+    if (!has_shape && !is_automatic) return LIANA_OK;
+    return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                              "a transposed convolution with output_shape or auto_pad; expected pads and "
+                              "output_padding");
+}
+
 static liana_status read_conv_transpose(liana__import *own, liana__import_node *node)
 {
+    enum { MOST_GROUPS = 512 };
     liana__import_value *x;
-    size_t images;
-    window_shape window;
+    size_t images, result;
     kernel_parts kernel;
-    char type[32];
-    int64_t more[MOST_SIDES] = {0}, count;
-    const int64_t *given;
+    transposed made;
     LIANA_TRY(liana__import_result(own, node, 0, &x));
     LIANA_TRY(liana__import_images(own, node, x, &images));
     const liana_shape shape = *liana__import_shape(own, images);
     LIANA_TRY(read_kernel(own, node, shape.rank - 2, &kernel));
-    LIANA_TRY(read_window(own, node, &shape, kernel.weight->dims + 2, &window));
-    LIANA_TRY(liana__import_integers(own, node, "output_padding", SIZE_MAX, &given, &count));
-    for (int i = 0; i < window.sides && i < count; i++) more[i] = given[i];
-    const bool has_shape = liana__import_attribute(node, "output_shape") != NULL;
-    const bool is_automatic = strcmp(liana__import_text(node, "auto_pad", "NOTSET").text, "NOTSET") != 0;
-    if (liana__import_int(node, "group", 1) != 1 || has_shape || is_automatic) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
-                                  "a transposed convolution with groups, output_shape or auto_pad; expected pads and "
-                                  "output_padding, and one group");
-    }
-    const bool is_same = is_same_transposed(&window, more);
-    snprintf(type, sizeof type, "Conv%sTranspose", DIMENSIONS[window.sides]);
-    const liana__import_options options = liana__import_options_new(own);
+    LIANA_TRY(read_transposed(own, node, &shape, &kernel, &made));
+    const int64_t groups = liana__import_int(node, "group", 1), channels = shape.dims[shape.rank - 1];
     const int64_t filters = kernel.weight->dims[1];
-    liana__import_set_int(&options, "filters", filters);
-    liana__import_set_ints(&options, "kernel_size", window.size, window.sides);
-    liana__import_set_ints(&options, "strides", window.stride, window.sides);
-    liana__import_set_ints(&options, "dilation_rate", window.dilation, window.sides);
-    liana__import_set_text(&options, "padding", is_same ? "same" : "valid");
-    if (!is_same) liana__import_set_ints(&options, "output_padding", more, window.sides);
-    liana__import_set_bool(&options, "use_bias", kernel.bias != NULL);
-    size_t result;
-    LIANA_TRY(
-        liana__import_add(own, node, type, liana__import_stem(own, kernel.weight), &options, &images, 1, &result));
-    LIANA_TRY(give_kernel(own, node, result, &kernel));
-    LIANA_TRY(give_bias(own, node, result, &kernel, filters));
-    if (!is_same) LIANA_TRY(cropping(own, node, &window, &result));
+    const bool is_some = groups >= 1 && groups <= MOST_GROUPS && filters <= 1 << 24;
+    const bool fits_bias = !kernel.bias || (kernel.bias->rank == 1 && kernel.bias->count == groups * filters);
+    if (!is_some || channels % groups || kernel.weight->dims[0] != channels || !fits_bias) {
+        return liana__import_fail(own, node, LIANA_INVALID_DATA,
+                                  "found %lld channels in %lld groups (at most %d), a kernel [%lld, %lld, ...] and a "
+                                  "bias of %lld numbers",
+                                  (long long)channels, (long long)groups, MOST_GROUPS,
+                                  (long long)kernel.weight->dims[0], (long long)kernel.weight->dims[1],
+                                  kernel.bias ? (long long)kernel.bias->count : 0LL);
+    }
+    if (groups == 1) LIANA_TRY(add_transposed(own, node, &made, &kernel, images, &result));
+    if (groups > 1) LIANA_TRY(add_groups(own, node, &made, &kernel, groups, images, &result));
+    if (!made.is_same) LIANA_TRY(cropping(own, node, &made.window, &result));
     liana__import_set_images(node->outputs[0], result, shape.rank);
     return LIANA_OK;
 }
@@ -454,6 +549,38 @@ static liana_status read_pads(liana__import *own, liana__import_node *node, lian
     return LIANA_OK;
 }
 
+/* Where element `place` of a padded axis comes from. */
+static int64_t padded_place(const char *mode, int64_t place, int64_t size)
+{
+    if (strcmp(mode, "edge") == 0) return place < 0 ? 0 : place < size ? place : size - 1;
+    if (strcmp(mode, "wrap") == 0) return ((place % size) + size) % size;
+    const int64_t period = size > 1 ? 2 * (size - 1) : 1; /* reflect: the outermost element stands once */
+    place = ((place % period) + period) % period;
+    return place < size ? place : period - place;
+}
+
+static liana_status pad_by_elements(liana__import *own, liana__import_node *node, const char *mode,
+                                    int64_t pads[LIANA_MAX_RANK][2], size_t *result)
+{
+    const liana_shape shape = *liana__import_shape(own, *result);
+    for (int axis = 1; axis < shape.rank; axis++) {
+        const int64_t before = pads[axis][0], after = pads[axis][1], size = shape.dims[axis];
+        LIANA__SCOPED(liana__text) text = {0};
+        if (!before && !after) continue;
+        if (before + size + after > 1 << 14) {
+            return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "mode '%s' gives an axis of %lld elements", mode,
+                                      (long long)(before + size + after));
+        }
+        for (int64_t i = -before; i < size + after; i++) {
+            liana__text_add(&text, "%s%lld", i > -before ? ", " : "", (long long)padded_place(mode, i, size));
+        }
+        if (text.failed) return liana__fail_memory(own->error, own->path);
+        LIANA_TRY(
+            liana__import_operation(own, node, result, 1, result, "take(indices=[%s], axis=%d)", text.data, axis));
+    }
+    return LIANA_OK;
+}
+
 static liana_status read_pad(liana__import *own, liana__import_node *node)
 {
     liana__import_value *x;
@@ -463,11 +590,18 @@ static liana_status read_pad(liana__import *own, liana__import_node *node)
     LIANA_TRY(liana__import_result(own, node, 0, &x));
     LIANA_TRY(liana__import_number(own, node, "value", 2, 0, &value));
     const liana__import_word mode = liana__import_text(node, "mode", "constant");
-    if (strcmp(mode.text, "constant") != 0) {
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found the mode '%s', expected constant", mode.text);
+    const bool is_constant = strcmp(mode.text, "constant") == 0;
+    if (!is_constant && strcmp(mode.text, "reflect") && strcmp(mode.text, "edge") && strcmp(mode.text, "wrap")) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "found the mode '%s', expected constant, reflect, edge or wrap", mode.text);
     }
     LIANA_TRY(read_pads(own, node, x, all, &is_any));
     size_t result = x->result;
+    if (!is_constant) {
+        LIANA_TRY(pad_by_elements(own, node, mode.text, all, &result));
+        liana__import_set_like(node->outputs[0], x, result);
+        return LIANA_OK;
+    }
     const int sides = liana__import_shape(own, result)->rank - 2;
     window_shape window = {.sides = sides};
     for (int i = 0; i < sides && i < MOST_SIDES; i++) {

@@ -244,10 +244,22 @@ static liana_status check_kernel(const liana__import *own, const liana__import_n
                               "found a constant factor with %d axes, expected a matrix of floats", kernel->rank);
 }
 
+/* The first factor: rows of data, or a state that a loop begins with. */
+static liana_status read_rows(liana__import *own, liana__import_node *node, liana__import_value **rows)
+{
+    liana__import_value *given = liana__import_input(node, 0);
+    if (liana__import_is_constant(given) && given->rank == 2)
+        LIANA_TRY(liana__import_state(own, node, given, 0, rows));
+    else
+        *rows = given;
+    if (*rows && (*rows)->kind == LIANA__IMPORT_RESULT) return LIANA_OK;
+    return liana__import_result(own, node, 0, rows);
+}
+
 static liana_status read_matmul(liana__import *own, liana__import_node *node)
 {
-    liana__import_value *a = liana__import_input(node, 0), *b = liana__import_input(node, 1), *output;
-    LIANA_TRY(liana__import_result(own, node, 0, &a));
+    liana__import_value *a, *b = liana__import_input(node, 1), *output;
+    LIANA_TRY(read_rows(own, node, &a));
     if (liana__import_is_constant(b)) {
         dense_parts made = {.kernel = b->constant, .scale = 1, .bias_scale = 1};
         LIANA_TRY(check_kernel(own, node, b->constant));
@@ -270,7 +282,7 @@ static liana_status read_matmul(liana__import *own, liana__import_node *node)
 static liana_status read_gemm(liana__import *own, liana__import_node *node)
 {
     liana__import_value *x, *kernel = liana__import_input(node, 1), *bias = liana__import_input(node, 2);
-    LIANA_TRY(liana__import_result(own, node, 0, &x));
+    LIANA_TRY(read_rows(own, node, &x));
     const bool has_constants = liana__import_is_constant(kernel) && (!bias || liana__import_is_constant(bias));
     if (!has_constants || liana__import_int(node, "transA", 0) || x->rank != 2) {
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,

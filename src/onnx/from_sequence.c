@@ -1,6 +1,7 @@
 /* LSTM, GRU and RNN. ONNX's sequences are [steps, batch, features], liana's [batch, steps, features]. */
 #include "onnx/import_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,22 +52,20 @@ static bool has_shape(const liana__import_value *value, int rank, int64_t a, int
     return fits;
 }
 
-/* Initial states must be zeros; lengths of sequences may not be given. */
-static liana_status check_states(liana__import *own, liana__import_node *node)
+/* Lengths of sequences may be given where all are the number of steps. */
+static liana_status check_lengths(liana__import *own, liana__import_node *node, const liana__import_value *x)
 {
-    for (size_t i = 4; i < node->num_inputs; i++) {
-        liana__import_value *value = node->inputs[i];
-        if (!value) continue;
-        const float *numbers =
-            i > 4 && liana__import_is_constant(value) ? liana__import_floats(own, value->constant) : NULL;
-        bool are_zeros = numbers != NULL;
-        for (int64_t k = 0; are_zeros && k < value->constant->count; k++) are_zeros = numbers[k] == 0;
-        if (are_zeros) continue;
-        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
-                                  "input %zu ('%.100s') gives lengths of sequences, or states that are not zeros", i,
-                                  value->name);
-    }
-    return LIANA_OK;
+    const liana__import_value *lengths = liana__import_input(node, 4);
+    if (!lengths) return LIANA_OK;
+    const int64_t steps = liana__import_size(own, x, 0);
+    const int64_t *numbers = liana__import_is_constant(lengths) && !lengths->constant->is_float
+                                 ? liana__import_ints(own, lengths->constant)
+                                 : NULL;
+    bool are_whole = numbers != NULL;
+    for (int64_t i = 0; are_whole && i < lengths->constant->count; i++) are_whole = numbers[i] == steps;
+    if (are_whole) return LIANA_OK;
+    return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                              "input 4 ('%.100s') gives lengths of sequences, expected whole ones", lengths->name);
 }
 
 static liana_status read_weights(liana__import *own, liana__import_node *node, recurrent *made)
@@ -95,8 +94,7 @@ static liana_status read_weights(liana__import *own, liana__import_node *node, r
     made->kernel = w->constant;
     made->recurrent = r->constant;
     made->bias = b ? b->constant : NULL;
-    LIANA_TRY(check_functions(own, node, made));
-    return check_states(own, node);
+    return check_functions(own, node, made);
 }
 
 /* ---- values ---- */
@@ -147,6 +145,59 @@ static liana_status give_direction(liana__import *own, liana__import_node *node,
     return LIANA_OK;
 }
 
+/* ---- initial states ---- */
+
+/* Initial states [directions, batch, units] that are given, and are not zeros. */
+static liana__import_value *given_state(liana__import *own, const liana__import_node *node, size_t input)
+{
+    liana__import_value *value = liana__import_input(node, input);
+    const float *numbers = liana__import_is_constant(value) && value->constant->is_float
+                               ? liana__import_floats(own, value->constant)
+                               : NULL;
+    bool are_zeros = numbers != NULL;
+    for (int64_t k = 0; are_zeros && k < value->constant->count; k++) are_zeros = numbers[k] == 0;
+    return are_zeros ? NULL : value;
+}
+
+/* One direction of a state, [batch, units]. */
+static liana_status state_of(liana__import *own, liana__import_node *node, const recurrent *made,
+                             const liana__import_value *given, int64_t direction, size_t *result)
+{
+    const int order[] = {0, 1};
+    liana__import_value *state;
+    LIANA_TRY(liana__import_state(own, node, given, 1, &state));
+    if (state->kind != LIANA__IMPORT_RESULT || state->rank != 3 || liana__import_size(own, state, 2) != made->units) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "the initial state '%.100s' is not [directions, batch, %" PRIi64
+                                  "], or has other constants for each example",
+                                  given->name, made->units);
+    }
+    LIANA_TRY(liana__import_element(own, node, state, 0, direction, &state));
+    return liana__import_arrange(own, node, state, order, 2, result);
+}
+
+/* The states of all directions behind the sequences, as the layer takes them: none, or all. */
+static liana_status list_states(liana__import *own, liana__import_node *node, const recurrent *made, size_t *inputs,
+                                size_t *count)
+{
+    const size_t num_states = made->kind->gates == 4 ? 2 : 1;
+    liana__import_value *given[2] = {given_state(own, node, 5), num_states > 1 ? given_state(own, node, 6) : NULL};
+    if (own->error->status != LIANA_OK) return own->error->status;
+    if (!given[0] && !given[1]) return LIANA_OK;
+    for (int64_t d = 0; d < made->directions; d++) {
+        size_t states[2] = {0, 0};
+        for (size_t i = 0; i < num_states; i++) {
+            if (given[i]) LIANA_TRY(state_of(own, node, made, given[i], d, &states[i]));
+        }
+        for (size_t i = 0; i < num_states; i++) {
+            if (given[i]) continue;
+            LIANA_TRY(liana__import_operation(own, node, &states[1 - i], 1, &states[i], "full_like(fill_value=0)"));
+        }
+        for (size_t i = 0; i < num_states; i++) inputs[(*count)++] = states[i];
+    }
+    return LIANA_OK;
+}
+
 /* ---- the layer ---- */
 
 static void cell_options(const liana__import_options *options, const recurrent *made)
@@ -163,16 +214,18 @@ static liana_status add_recurrent(liana__import *own, liana__import_node *node, 
                                   size_t *result)
 {
     const liana__import_options options = liana__import_options_new(own);
+    size_t inputs[5] = {sequences}, count = 1;
     cell_options(&options, made);
+    LIANA_TRY(list_states(own, node, made, inputs, &count));
     /* "rnn.weight_ih_l0" is PyTorch's; exports give these new names. */
     if (made->directions == 1) {
         if (made->is_backward) liana__import_set_bool(&options, "go_backwards", true);
-        return liana__import_add(own, node, made->kind->type, NULL, &options, &sequences, 1, result);
+        return liana__import_add(own, node, made->kind->type, NULL, &options, inputs, count, result);
     }
     const liana__import_options both = liana__import_options_new(own), held = liana__import_options_new(own);
     liana__value_set(&own->arena, held.map, made->kind->type, options.map);
     liana__value_set(&own->arena, both.map, "layer", held.map);
-    return liana__import_add(own, node, "Bidirectional", NULL, &both, &sequences, 1, result);
+    return liana__import_add(own, node, "Bidirectional", NULL, &both, inputs, count, result);
 }
 
 /* The states [directions, batch, units] of one direction; of two they are joined. `first` is the state of the forward
@@ -230,6 +283,7 @@ static liana_status read_recurrent(liana__import *own, liana__import_node *node)
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
                                   "expected sequences [steps, batch, features] (layout 0)");
     }
+    LIANA_TRY(check_lengths(own, node, x));
     LIANA_TRY(liana__import_arrange(own, node, x, order, 3, &sequences));
     LIANA_TRY(add_recurrent(own, node, &made, sequences, &result));
     for (int64_t i = 0; i < made.directions; i++) LIANA_TRY(give_direction(own, node, &made, result, i));

@@ -410,8 +410,8 @@ static liana_status give_one_order(liana__import *own, liana__import_node *node,
 }
 
 /* A layer joins a limited number of results: joined ones are joined. */
-static liana_status join(liana__import *own, liana__import_node *node, liana__import_value *values, size_t count,
-                         int axis)
+liana_status liana__import_join(liana__import *own, liana__import_node *node, liana__import_value *values, size_t count,
+                                int axis, liana__import_value *output)
 {
     LIANA_TRY(give_one_order(own, node, values, count, axis));
     size_t *inputs = liana__arena_allocate(&own->arena, count * sizeof *inputs);
@@ -432,7 +432,7 @@ static liana_status join(liana__import *own, liana__import_node *node, liana__im
         }
         count = joined;
     }
-    liana__import_set_like(node->outputs[0], &values[0], inputs[0]);
+    liana__import_set_like(output, &values[0], inputs[0]);
     return LIANA_OK;
 }
 
@@ -462,7 +462,31 @@ static liana_status read_concat(liana__import *own, liana__import_node *node)
             return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it joins batches");
         }
     }
-    return join(own, node, values, count, axis);
+    return liana__import_join(own, node, values, count, axis, node->outputs[0]);
+}
+
+/* Whole sequences turned round: each has as many steps as the axis of time. */
+static liana_status read_reverse_sequence(liana__import *own, liana__import_node *node)
+{
+    liana__import_value *x, *lengths = liana__import_input(node, 1);
+    int axis, single;
+    LIANA_TRY(liana__import_result(own, node, 0, &x));
+    LIANA_TRY(liana__import_axis_of(own, node, liana__import_int(node, "time_axis", 0), x->rank, &axis));
+    const bool is_known = liana__import_is_constant(lengths) && !lengths->constant->is_float;
+    const int64_t *numbers = is_known ? liana__import_ints(own, lengths->constant) : NULL;
+    bool are_whole = numbers && !liana__import_has_batch(x, axis);
+    for (int64_t i = 0; are_whole && i < lengths->constant->count; i++) {
+        are_whole = numbers[i] == liana__import_size(own, x, axis);
+    }
+    if (!are_whole) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "its lengths are computed from the data, or not those of whole sequences");
+    }
+    size_t result;
+    LIANA_TRY(liana__import_single(own, node, x, axis, &single));
+    LIANA_TRY(liana__import_operation(own, node, &x->result, 1, &result, "flip(axis=%d)", single));
+    liana__import_set_like(node->outputs[0], x, result);
+    return LIANA_OK;
 }
 
 /* Repeats along axes: Expand to a shape, or Tile. */
@@ -555,6 +579,7 @@ const liana__import_op liana__import_shapes[] = {
     {"Split", read_split},
     {"Gather", read_gather},
     {"Concat", read_concat},
+    {"ReverseSequence", read_reverse_sequence},
     {"Expand", read_expand},
     {"Tile", read_expand},
     {"DepthToSpace", read_depth_to_space},

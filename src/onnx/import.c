@@ -29,7 +29,7 @@ liana_status liana__import_fail(const liana__import *own, const liana__import_no
 
 static const liana__import_op *const tables[] = {
     liana__import_convolutions, liana__import_products,   liana__import_elements,       liana__import_shapes,
-    liana__import_sequences,    liana__import_reductions, liana__import_normalizations,
+    liana__import_sequences,    liana__import_reductions, liana__import_normalizations, liana__import_loops,
 };
 
 static liana__import_reader find_reader(const char *op)
@@ -60,38 +60,65 @@ static liana_status check_opset(liana__import *own)
                        own->opset, OLDEST_OPSET, NEWEST_OPSET);
 }
 
-/* An operator that liana does not have. */
-typedef struct lack {
-    const char *op, *node;
-    size_t count;
-} lack;
+enum { MOST_LACKS = 12 };
 
-/* All of them, each once. */
+/* Operators that liana does not have, each once. */
+typedef struct lacks {
+    struct {
+        const char *op, *node;
+        size_t count;
+    } kinds[MOST_LACKS + 1];
+    size_t num_kinds;
+} lacks;
+
+static void look_up(lacks *found, const char *op, const char *node)
+{
+    if (liana__onnx_has_operator(op)) return;
+    size_t kind = 0;
+    while (kind < found->num_kinds && strcmp(found->kinds[kind].op, op) != 0) kind++;
+    if (kind > MOST_LACKS) return;
+    if (kind == found->num_kinds) {
+        found->kinds[found->num_kinds++].op = op;
+        found->kinds[kind].node = node;
+    }
+    found->kinds[kind].count++;
+}
+
+/* Nodes of bodies are read when the loop is. */
+static liana_status look_up_bodies(liana__import *own, lacks *found, const Liana__Onnx__Node *node)
+{
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Liana__Onnx__Graph *body = node->attribute[i]->g;
+        for (size_t k = 0; body && k < body->n_node; k++) {
+            const char *op;
+            LIANA_TRY(liana__import_operator(own, body->node[k], &op));
+            if (op) look_up(found, op, body->node[k]->name ? body->node[k]->name : "");
+            LIANA_TRY(look_up_bodies(own, found, body->node[k]));
+        }
+    }
+    return LIANA_OK;
+}
+
+/* All of them at once. */
 static liana_status check_operators(liana__import *own)
 {
-    enum { MOST = 12 };
-    lack lacks[MOST + 1] = {{NULL, NULL, 0}};
-    size_t kinds = 0;
+    lacks found = {.num_kinds = 0};
     LIANA__SCOPED(liana__text) text = {0};
     for (size_t i = 0; i < own->num_nodes; i++) {
-        const char *op = own->nodes[i]->op;
-        if (liana__onnx_has_operator(op)) continue;
-        size_t kind = 0;
-        while (kind < kinds && strcmp(lacks[kind].op, op) != 0) kind++;
-        if (kind > MOST) continue;
-        if (kind == kinds) lacks[kinds++] = (lack){op, own->nodes[i]->name, 0};
-        lacks[kind].count++;
+        look_up(&found, own->nodes[i]->op, own->nodes[i]->name);
+        LIANA_TRY(look_up_bodies(own, &found, own->nodes[i]->from));
     }
+    const size_t kinds = found.num_kinds;
     if (!kinds) return LIANA_OK;
-    for (size_t i = 0; i < kinds && i < MOST; i++) {
-        liana__text_add(&text, "%s%.80s (%zu, such as '%.80s')", i ? ", " : "", lacks[i].op, lacks[i].count,
-                        lacks[i].node);
+    for (size_t i = 0; i < kinds && i < MOST_LACKS; i++) {
+        liana__text_add(&text, "%s%.80s (%zu, such as '%.80s')", i ? ", " : "", found.kinds[i].op, found.kinds[i].count,
+                        found.kinds[i].node);
     }
     return liana__fail(own->error, LIANA_UNIMPLEMENTED,
                        "'%s': liana does not have %s%s%s; replace them in the network before it is exported. "
                        "docs/onnx.md lists the operators",
                        own->path, kinds == 1 ? "the operator " : "these operators: ", text.data ? text.data : "",
-                       kinds > MOST ? ", and others" : "");
+                       kinds > MOST_LACKS ? ", and others" : "");
 }
 
 /* ---- inputs ---- */
@@ -255,6 +282,13 @@ static liana_status read_node(liana__import *own, liana__import_node *node)
                 : liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "liana has it for constants alone");
 }
 
+liana_status liana__import_read_node(liana__import *own, liana__import_node *node)
+{
+    LIANA_TRY(read_node(own, node));
+    node->is_done = true;
+    return LIANA_OK;
+}
+
 /* Images stay as they are, channels last; other results get ONNX's order, with the batch first. */
 static liana_status output_result(liana__import *own, liana__import_value *value, size_t *result)
 {
@@ -277,6 +311,22 @@ static liana_status output_result(liana__import *own, liana__import_value *value
     return liana__import_arrange(own, &none, value, order, count, result);
 }
 
+/* Layers that lead to no output: the last step of a loop computes states that nobody reads. */
+static liana_status drop_unread(liana__import *own, size_t *nodes, size_t count)
+{
+    size_t *layers = liana__arena_allocate(&own->arena, (own->model->num_layers + 1) * sizeof *layers), kept = 0;
+    if (!layers) return liana__fail_memory(own->error, own->path);
+    LIANA_TRY(liana__model_drop_unread(own->model, nodes, count, layers, own->error));
+    for (size_t i = 0; i < own->num_pending; i++) {
+        liana__import_pending pending = own->pending[i];
+        pending.layer = layers[pending.layer];
+        if (pending.layer == LIANA__NONE) free(pending.values);
+        if (pending.layer != LIANA__NONE) own->pending[kept++] = pending;
+    }
+    own->num_pending = kept;
+    return LIANA_OK;
+}
+
 static liana_status set_outputs(liana__import *own)
 {
     const Liana__Onnx__Graph *graph = own->file->graph;
@@ -296,6 +346,7 @@ static liana_status set_outputs(liana__import *own)
         LIANA_TRY(output_result(own, value, &nodes[i]));
         names[i] = name;
     }
+    LIANA_TRY(drop_unread(own, nodes, graph->n_output));
     liana_status status =
         liana__model_set_outputs(own->model, own->where, nodes, graph->n_output > 1 ? names : NULL, graph->n_output);
     if (status != LIANA_OK) *own->error = own->model->error;
@@ -367,7 +418,7 @@ static liana_status build(liana__import *own)
     LIANA_TRY(liana__import_graph(own));
     LIANA_TRY(check_operators(own));
     LIANA_TRY(add_inputs(own));
-    for (size_t i = 0; i < own->num_nodes; i++) LIANA_TRY(read_node(own, own->nodes[i]));
+    for (size_t i = 0; i < own->num_nodes; i++) LIANA_TRY(liana__import_read_node(own, own->nodes[i]));
     LIANA_TRY(set_outputs(own));
     LIANA_TRY(check_counts(own));
     return set_values(own);

@@ -680,6 +680,9 @@ liana_status liana__import_fold(liana__import *own, liana__import_node *node, bo
     for (size_t i = 0; i < node->num_inputs; i++) {
         are_constant = are_constant && (!node->inputs[i] || node->inputs[i]->kind == LIANA__IMPORT_CONSTANT);
     }
+    /* The product of an initial state with weights stays a product: the weights learn from it. */
+    if (strcmp(node->op, "MatMul") == 0 && are_constant && liana__import_is_state(own, liana__import_input(node, 0)))
+        return own->error->status;
     const liana__import_reader fold = is_shape ? fold_shape : are_constant ? find(node->op) : NULL;
     *is_done = fold != NULL;
     return fold ? fold(own, node) : LIANA_OK;

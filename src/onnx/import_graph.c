@@ -51,14 +51,6 @@ liana__import_value *liana__import_value_named(liana__import *own, const char *n
 
 /* ---- functions ---- */
 
-/* A call of a function, while its nodes take its place. */
-typedef struct scope {
-    const Liana__Onnx__Function *function; /* NULL: the graph itself */
-    const liana__import_node *call;
-    const char *prefix; /* of the names of inner values */
-    int depth;
-} scope;
-
 static bool is_own_domain(const char *domain)
 {
     return !domain || !*domain || strcmp(domain, "ai.onnx") == 0;
@@ -75,27 +67,91 @@ static const Liana__Onnx__Function *find_function(const liana__import *own, cons
     return NULL;
 }
 
-/* The value that a name stands for within a scope. *value NULL: an argument that the call does not give. */
-static liana_status resolve(liana__import *own, const scope *in, const char *name, liana__import_value **value)
+liana_status liana__import_operator(liana__import *own, const Liana__Onnx__Node *node, const char **op)
+{
+    *op = node->op_type ? node->op_type : "";
+    if (find_function(own, node)) *op = NULL;
+    if (!*op || is_own_domain(node->domain)) return LIANA_OK;
+    *op = liana__arena_format(&own->arena, "%s::%s", node->domain, *op);
+    return *op ? LIANA_OK : liana__fail_memory(own->error, own->path);
+}
+
+/* The value that a name stands for among the arguments of a function. False: it is none of them. */
+static bool find_argument(const liana__import_scope *in, const char *name, liana__import_value **value)
 {
     const Liana__Onnx__Function *function = in->function;
-    for (size_t i = 0; function && i < function->n_input; i++) {
+    for (size_t i = 0; i < function->n_input; i++) {
         if (strcmp(function->input[i], name) != 0) continue;
         *value = liana__import_input(in->call, i);
-        return LIANA_OK;
+        return true;
     }
-    for (size_t i = 0; function && i < function->n_output && i < in->call->num_outputs; i++) {
+    for (size_t i = 0; i < function->n_output && i < in->call->num_outputs; i++) {
         if (strcmp(function->output[i], name) != 0 || !in->call->outputs[i]) continue;
         *value = in->call->outputs[i];
-        return LIANA_OK;
+        return true;
     }
-    const char *whole = function ? liana__arena_format(&own->arena, "%s%s", in->prefix, name) : name;
-    *value = whole ? liana__import_value_named(own, whole, true) : NULL;
+    return false;
+}
+
+static bool find_bound(const liana__import_scope *in, const char *name, liana__import_value **value)
+{
+    for (size_t i = 0; i < in->num_bound; i++) {
+        if (strcmp(in->bound[i].name, name) != 0) continue;
+        *value = in->bound[i].value;
+        return true;
+    }
+    return false;
+}
+
+/* The value of a name that the nodes of a scope compute. */
+static liana__import_value *value_within(liana__import *own, const liana__import_scope *in, const char *name, bool make)
+{
+    const char *whole = in->prefix ? liana__arena_format(&own->arena, "%s%s", in->prefix, name) : name;
+    return whole ? liana__import_value_named(own, whole, make) : NULL;
+}
+
+liana__import_value *liana__import_lookup(liana__import *own, const liana__import_scope *in, const char *name)
+{
+    liana__import_value *value = NULL;
+    for (; in; in = in->outer) {
+        if (in->function ? find_argument(in, name, &value) : find_bound(in, name, &value)) return value;
+        value = value_within(own, in, name, false);
+        if (value) return value;
+    }
+    return NULL;
+}
+
+/* The value that a name stands for within a scope; bodies also see the names around them. *value NULL: an argument that
+ * a call does not give. */
+static liana_status resolve(liana__import *own, const liana__import_scope *in, const char *name,
+                            liana__import_value **value)
+{
+    *value = NULL;
+    for (; in->outer; in = in->outer) {
+        if (find_bound(in, name, value)) return LIANA_OK;
+        *value = value_within(own, in, name, false);
+        if (*value) return LIANA_OK;
+    }
+    if (in->function && find_argument(in, name, value)) return LIANA_OK;
+    *value = value_within(own, in, name, true);
     return *value ? LIANA_OK : liana__fail_memory(own->error, own->path);
 }
 
+liana_status liana__import_define(liana__import *own, const liana__import_scope *in, Liana__Onnx__Node *const *nodes,
+                                  size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < nodes[i]->n_output; k++) {
+            if (*nodes[i]->output[k] && !value_within(own, in, nodes[i]->output[k], true)) {
+                return liana__fail_memory(own->error, own->path);
+            }
+        }
+    }
+    return LIANA_OK;
+}
+
 /* The attribute of the call that stands for one of a function's node; NULL: there is none. */
-static const Liana__Onnx__Attribute *attribute_of_call(const scope *in, const char *name)
+static const Liana__Onnx__Attribute *attribute_of_call(const liana__import_scope *in, const char *name)
 {
     const Liana__Onnx__Attribute *given = liana__import_attribute(in->call, name);
     for (size_t i = 0; !given && i < in->function->n_attribute_proto; i++) {
@@ -106,7 +162,7 @@ static const Liana__Onnx__Attribute *attribute_of_call(const scope *in, const ch
 }
 
 /* The node with the attributes of the call in place of references to them. */
-static liana_status take_attributes(liana__import *own, const scope *in, liana__import_node *node)
+static liana_status take_attributes(liana__import *own, const liana__import_scope *in, liana__import_node *node)
 {
     const Liana__Onnx__Node *from = node->from;
     bool refers = false;
@@ -131,23 +187,35 @@ static liana_status take_attributes(liana__import *own, const scope *in, liana__
     return LIANA_OK;
 }
 
-static liana_status add_nodes(liana__import *own, Liana__Onnx__Node *const *nodes, size_t count, const scope *in);
-
-static liana_status call_function(liana__import *own, const Liana__Onnx__Function *function,
-                                  const liana__import_node *call, const scope *outer)
+liana_status liana__import_enter(liana__import *own, const liana__import_node *node, const liana__import_scope *outer,
+                                 const char *name, liana__import_scope **inner)
 {
     if (outer->depth == MOST_CALLS) {
-        return liana__import_fail(own, call, LIANA_INVALID_DATA,
-                                  "functions call each other more than %d deep, or in a circle", MOST_CALLS);
+        return liana__import_fail(own, node, LIANA_INVALID_DATA,
+                                  "functions or loops are more than %d deep, or functions call each other in a circle",
+                                  MOST_CALLS);
     }
-    const scope inner = {function, call, liana__arena_format(&own->arena, "%s/", call->name), outer->depth + 1};
-    if (!inner.prefix) return liana__fail_memory(own->error, own->path);
-    return add_nodes(own, function->node, function->n_node, &inner);
+    liana__import_scope *made = liana__arena_allocate(&own->arena, sizeof *made);
+    const char *prefix = liana__arena_format(&own->arena, "%s/", name);
+    if (!made || !prefix) return liana__fail_memory(own->error, own->path);
+    *made = (liana__import_scope){.outer = outer, .call = node, .prefix = prefix, .depth = outer->depth + 1};
+    *inner = made;
+    return LIANA_OK;
+}
+
+static liana_status call_function(liana__import *own, const Liana__Onnx__Function *function,
+                                  const liana__import_node *call, const liana__import_scope *outer)
+{
+    liana__import_scope *inner;
+    LIANA_TRY(liana__import_enter(own, call, outer, call->name, &inner));
+    inner->outer = NULL; /* a function sees its arguments alone */
+    inner->function = function;
+    return liana__import_add_nodes(own, function->node, function->n_node, inner);
 }
 
 /* ---- nodes ---- */
 
-static liana_status list_values(liana__import *own, const scope *in, char *const *names, size_t count,
+static liana_status list_values(liana__import *own, const liana__import_scope *in, char *const *names, size_t count,
                                 liana__import_value ***list)
 {
     *list = liana__arena_allocate(&own->arena, (count + 1) * sizeof **list);
@@ -158,21 +226,21 @@ static liana_status list_values(liana__import *own, const scope *in, char *const
     return LIANA_OK;
 }
 
-static liana_status name_node(liana__import *own, const scope *in, liana__import_node *node)
+static liana_status name_node(liana__import *own, const liana__import_scope *in, liana__import_node *node)
 {
     const char *name = node->from->name;
     if ((!name || !*name) && node->num_outputs) name = node->from->output[0];
-    const bool is_inner = in->function != NULL;
-    node->name = liana__arena_format(&own->arena, "%s%s", is_inner ? in->prefix : "", name ? name : "");
+    node->name = liana__arena_format(&own->arena, "%s%s", in->prefix ? in->prefix : "", name ? name : "");
     return node->name ? LIANA_OK : liana__fail_memory(own->error, own->path);
 }
 
-static liana_status add_node(liana__import *own, const Liana__Onnx__Node *from, const scope *in)
+static liana_status add_node(liana__import *own, const Liana__Onnx__Node *from, const liana__import_scope *in)
 {
     liana__import_node *node = liana__arena_allocate(&own->arena, sizeof *node);
     if (!node) return liana__fail_memory(own->error, own->path);
     *node = (liana__import_node){.from = from,
                                  .op = from->op_type ? from->op_type : "",
+                                 .scope = in,
                                  .num_inputs = from->n_input,
                                  .num_outputs = from->n_output};
     LIANA_TRY(name_node(own, in, node));
@@ -181,10 +249,7 @@ static liana_status add_node(liana__import *own, const Liana__Onnx__Node *from, 
     LIANA_TRY(take_attributes(own, in, node));
     const Liana__Onnx__Function *function = find_function(own, from);
     if (function) return call_function(own, function, node, in);
-    if (!is_own_domain(from->domain)) {
-        node->op = liana__arena_format(&own->arena, "%s::%s", from->domain, node->op);
-        if (!node->op) return liana__fail_memory(own->error, own->path);
-    }
+    LIANA_TRY(liana__import_operator(own, from, &node->op));
     if (own->num_nodes == MOST_NODES) {
         return liana__fail(own->error, LIANA_INVALID_DATA, "'%s' has more than %d nodes", own->path, MOST_NODES);
     }
@@ -195,7 +260,8 @@ static liana_status add_node(liana__import *own, const Liana__Onnx__Node *from, 
     return LIANA_OK;
 }
 
-static liana_status add_nodes(liana__import *own, Liana__Onnx__Node *const *nodes, size_t count, const scope *in)
+liana_status liana__import_add_nodes(liana__import *own, Liana__Onnx__Node *const *nodes, size_t count,
+                                     const liana__import_scope *in)
 {
     for (size_t i = 0; i < count; i++) LIANA_TRY(add_node(own, nodes[i], in));
     return LIANA_OK;
@@ -203,9 +269,57 @@ static liana_status add_nodes(liana__import *own, Liana__Onnx__Node *const *node
 
 /* ---- connections ---- */
 
-static liana_status connect(liana__import *own)
+/* Names that a body and the bodies within it read. `list` NULL: they are counted alone. */
+static size_t list_names(const Liana__Onnx__Graph *body, const char **list)
 {
-    for (size_t i = 0; i < own->num_nodes; i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < body->n_output; i++) {
+        if (list) list[count] = body->output[i]->name;
+        count++;
+    }
+    for (size_t i = 0; i < body->n_node; i++) {
+        const Liana__Onnx__Node *node = body->node[i];
+        for (size_t k = 0; k < node->n_input; k++) {
+            if (list) list[count] = node->input[k];
+            count++;
+        }
+        for (size_t k = 0; k < node->n_attribute; k++) {
+            if (node->attribute[k]->g) count += list_names(node->attribute[k]->g, list ? list + count : NULL);
+        }
+    }
+    return count;
+}
+
+/* A node with bodies waits for what these read from around them: that is added to its inputs. */
+static liana_status capture(liana__import *own, liana__import_node *node)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < node->from->n_attribute; i++) {
+        const Liana__Onnx__Graph *body = node->from->attribute[i]->g;
+        if (body) count += list_names(body, NULL);
+    }
+    if (!count) return LIANA_OK;
+    const char **names = liana__arena_allocate(&own->arena, count * sizeof *names);
+    liana__import_value **inputs = liana__arena_allocate(&own->arena, (node->num_inputs + count) * sizeof *inputs);
+    if (!names || !inputs) return liana__fail_memory(own->error, own->path);
+    if (node->num_inputs) memcpy(inputs, node->inputs, node->num_inputs * sizeof *inputs);
+    node->inputs = inputs;
+    count = 0;
+    for (size_t i = 0; i < node->from->n_attribute; i++) {
+        const Liana__Onnx__Graph *body = node->from->attribute[i]->g;
+        if (body) count += list_names(body, names + count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        liana__import_value *value = names[i] && *names[i] ? liana__import_lookup(own, node->scope, names[i]) : NULL;
+        if (value) node->inputs[node->num_inputs++] = value;
+    }
+    return LIANA_OK;
+}
+
+static liana_status connect(liana__import *own, size_t first)
+{
+    for (size_t i = first; i < own->num_nodes; i++) LIANA_TRY(capture(own, own->nodes[i]));
+    for (size_t i = first; i < own->num_nodes; i++) {
         liana__import_node *node = own->nodes[i];
         for (size_t k = 0; k < node->num_outputs; k++) {
             liana__import_value *value = node->outputs[k];
@@ -237,6 +351,7 @@ static liana_status count_waiting(const liana__import *own, liana__import_node *
     for (size_t k = 0; k < node->num_inputs; k++) {
         const liana__import_value *value = node->inputs[k];
         if (!value || value->kind != LIANA__IMPORT_NOTHING) continue;
+        if (value->producer && value->producer->is_done) continue; /* it gave nothing, which read_node tells */
         if (!value->producer) {
             return liana__import_fail(own, node, LIANA_INVALID_DATA,
                                       "its input '%.100s' is neither an input of the graph, nor an initializer, nor "
@@ -249,12 +364,13 @@ static liana_status count_waiting(const liana__import *own, liana__import_node *
 }
 
 /* Kahn's order. A file whose nodes are in order keeps it nearly. */
-static liana_status sort_nodes(liana__import *own)
+static liana_status sort_nodes(liana__import *own, size_t first)
 {
-    liana__import_node **sorted = liana__arena_allocate(&own->arena, (own->num_nodes + 1) * sizeof *sorted);
+    const size_t all = own->num_nodes - first;
+    liana__import_node **sorted = liana__arena_allocate(&own->arena, (all + 1) * sizeof *sorted);
     size_t count = 0;
     if (!sorted) return liana__fail_memory(own->error, own->path);
-    for (size_t i = 0; i < own->num_nodes; i++) {
+    for (size_t i = first; i < own->num_nodes; i++) {
         LIANA_TRY(count_waiting(own, own->nodes[i]));
         if (!own->nodes[i]->mark) sorted[count++] = own->nodes[i];
     }
@@ -266,22 +382,28 @@ static liana_status sort_nodes(liana__import *own)
             }
         }
     }
-    for (size_t i = 0; count < own->num_nodes && i < own->num_nodes; i++) {
+    for (size_t i = first; count < all && i < own->num_nodes; i++) {
         if (own->nodes[i]->mark > 0) {
             return liana__import_fail(own, own->nodes[i], LIANA_INVALID_DATA,
                                       "it reads what follows from its own output: the graph has a cycle");
         }
     }
-    if (count) memcpy(own->nodes, sorted, count * sizeof *sorted);
+    if (count) memcpy(own->nodes + first, sorted, count * sizeof *sorted);
     return LIANA_OK;
 }
 
-static liana_status read_initializers(liana__import *own)
+liana_status liana__import_connect(liana__import *own, size_t first)
 {
-    const Liana__Onnx__Graph *graph = own->file->graph;
+    LIANA_TRY(connect(own, first));
+    return sort_nodes(own, first);
+}
+
+liana_status liana__import_initializers(liana__import *own, const Liana__Onnx__Graph *graph,
+                                        const liana__import_scope *in)
+{
     for (size_t i = 0; i < graph->n_initializer; i++) {
         const liana__onnx_tensor *tensor = graph->initializer[i];
-        liana__import_value *value = liana__import_value_named(own, tensor->name ? tensor->name : "", true);
+        liana__import_value *value = value_within(own, in, tensor->name ? tensor->name : "", true);
         if (!value) return liana__fail_memory(own->error, own->path);
         if (value->kind != LIANA__IMPORT_NOTHING) {
             return liana__fail(own->error, LIANA_INVALID_DATA, "'%s' has two initializers '%.100s'", own->path,
@@ -297,27 +419,26 @@ static liana_status read_initializers(liana__import *own)
 liana_status liana__import_graph(liana__import *own)
 {
     const Liana__Onnx__Graph *graph = own->file->graph;
-    const scope whole = {0};
+    static const liana__import_scope whole;
     if (own->file->n_functions > MOST_FUNCTIONS) {
         return liana__fail(own->error, LIANA_INVALID_DATA, "'%s' has %zu functions, expected at most %d", own->path,
                            own->file->n_functions, MOST_FUNCTIONS);
     }
-    LIANA_TRY(read_initializers(own));
+    LIANA_TRY(liana__import_initializers(own, graph, &whole));
     for (size_t i = 0; i < graph->n_input; i++) {
         const char *name = graph->input[i]->name;
         liana__import_value *value = liana__import_value_named(own, name ? name : "", true);
         if (!value) return liana__fail_memory(own->error, own->path);
         if (value->kind == LIANA__IMPORT_NOTHING) value->kind = LIANA__IMPORT_RESULT; /* what it is, import.c says */
     }
-    LIANA_TRY(add_nodes(own, graph->node, graph->n_node, &whole));
+    LIANA_TRY(liana__import_add_nodes(own, graph->node, graph->n_node, &whole));
     for (size_t i = 0; i < graph->n_output; i++) {
         const char *name = graph->output[i]->name;
         liana__import_value *value = liana__import_value_named(own, name ? name : "", true);
         if (!value) return liana__fail_memory(own->error, own->path);
         value->is_output = true;
     }
-    LIANA_TRY(connect(own));
-    return sort_nodes(own);
+    return liana__import_connect(own, 0);
 }
 
 /* ---- attributes and inputs ---- */

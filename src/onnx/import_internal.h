@@ -58,12 +58,27 @@ typedef struct liana__import_value {
     size_t arranged;
 } liana__import_value;
 
+/* What names mean while the nodes of a function take the place of its call, or those of a body that of a loop. */
+typedef struct liana__import_scope {
+    const struct liana__import_scope *outer; /* of a body, which sees the names around it */
+    const Liana__Onnx__Function *function;   /* NULL: a body, or the graph itself */
+    const struct liana__import_node *call;   /* of the function, or the loop */
+    const struct liana__import_binding {
+        const char *name;
+        liana__import_value *value;
+    } * bound; /* names that stand for values from elsewhere: the inputs of a body */
+    size_t num_bound;
+    const char *prefix; /* of the names of inner values; NULL: none */
+    int depth;
+} liana__import_scope;
+
 typedef struct liana__import_node {
     const Liana__Onnx__Node *from;
+    const liana__import_scope *scope;
     const char *op;
     const char *name;             /* never NULL */
     liana__import_value **inputs; /* NULL: not given */
-    size_t num_inputs;
+    size_t num_inputs;            /* of a node with bodies also what these read from around them */
     liana__import_value **outputs;
     size_t num_outputs;
     bool is_done; /* read, also as a part of another one */
@@ -106,7 +121,8 @@ typedef struct liana__import {
     liana__import_shared *shared;
     size_t num_shared, shared_capacity;
     bool told_double, told_half, told_constants;
-    uint64_t budget; /* bytes of computed constants that are still allowed */
+    uint64_t budget;     /* bytes of computed constants that are still allowed */
+    size_t num_unrolled; /* nodes that took the place of loops */
 } liana__import;
 
 /* Fails with "PATH: OP 'NODE': MESSAGE". */
@@ -138,6 +154,27 @@ static inline int64_t *liana__import_new_ints(liana__import_constant *constant)
 liana_status liana__import_graph(liana__import *own) LIANA_MUST_USE;
 /* The value of a name; a new one if there is none and `make`. NULL: there is none, or out of memory. */
 liana__import_value *liana__import_value_named(liana__import *own, const char *name, bool make);
+
+/* The operator of a node, with its domain if that is not ONNX's. *op NULL: it calls a function of the file. */
+liana_status liana__import_operator(liana__import *own, const Liana__Onnx__Node *node, const char **op) LIANA_MUST_USE;
+/* A scope within another one, of a body; its names begin with `name`. */
+liana_status liana__import_enter(liana__import *own, const liana__import_node *node, const liana__import_scope *outer,
+                                 const char *name, liana__import_scope **inner) LIANA_MUST_USE;
+/* What a name means in a scope. NULL: nothing yet, or out of memory. */
+liana__import_value *liana__import_lookup(liana__import *own, const liana__import_scope *in, const char *name);
+/* Makes values of the outputs of nodes, so that their names mean these and not what is around the scope. */
+liana_status liana__import_define(liana__import *own, const liana__import_scope *in, Liana__Onnx__Node *const *nodes,
+                                  size_t count) LIANA_MUST_USE;
+/* Makes constants of a graph's initializers. */
+liana_status liana__import_initializers(liana__import *own, const Liana__Onnx__Graph *graph,
+                                        const liana__import_scope *in) LIANA_MUST_USE;
+/* Adds nodes, and those of the functions that they call. */
+liana_status liana__import_add_nodes(liana__import *own, Liana__Onnx__Node *const *nodes, size_t count,
+                                     const liana__import_scope *in) LIANA_MUST_USE;
+/* Connects nodes from `first` on to their values, and puts them in order. */
+liana_status liana__import_connect(liana__import *own, size_t first) LIANA_MUST_USE;
+/* Reads a node whose inputs are there; import.c. */
+liana_status liana__import_read_node(liana__import *own, liana__import_node *node) LIANA_MUST_USE;
 
 /* Attributes of a node. */
 const Liana__Onnx__Attribute *liana__import_attribute(const liana__import_node *node, const char *name);
@@ -206,6 +243,10 @@ liana_status liana__import_align(liana__import *own, liana__import_node *node, l
 liana_status liana__import_reshape(liana__import *own, liana__import_node *node, const liana__import_value *value,
                                    const int64_t *dims, int rank, liana__import_value *output) LIANA_MUST_USE;
 
+/* Results one behind the other along an axis; from_shape.c. The values are copies. */
+liana_status liana__import_join(liana__import *own, liana__import_node *node, liana__import_value *values, size_t count,
+                                int axis, liana__import_value *output) LIANA_MUST_USE;
+
 /* ---- import_layer.c ---- */
 
 /* Options of a layer. */
@@ -245,6 +286,19 @@ liana_status liana__import_share(liana__import *own, const char *key, size_t res
 liana_status liana__import_again(liana__import *own, const liana__import_node *node, size_t layer, size_t input,
                                  size_t *result) LIANA_MUST_USE;
 
+/* ---- import_loop.c ---- */
+
+/* A constant that has the same numbers for each example, as a result; other constants stay. Initial states of loops
+ * are so: a product with them must stay a product, or the weights would not learn from it. `axis` is the batch; -1: the
+ * first axis of its size. */
+liana_status liana__import_state(liana__import *own, liana__import_node *node, const liana__import_value *value,
+                                 int axis, liana__import_value **state) LIANA_MUST_USE;
+/* Whether it is a constant [batch, units] with the same numbers for each example. */
+bool liana__import_is_state(liana__import *own, const liana__import_value *value);
+/* Element `index` along an axis, which goes. */
+liana_status liana__import_element(liana__import *own, const liana__import_node *node, liana__import_value *value,
+                                   int64_t axis, int64_t index, liana__import_value **element) LIANA_MUST_USE;
+
 /* ---- operators ---- */
 
 typedef liana_status (*liana__import_reader)(liana__import *own, liana__import_node *node);
@@ -254,7 +308,8 @@ typedef struct liana__import_op {
 } liana__import_op;
 /* Ended by one without a name; from_*.c. */
 extern const liana__import_op liana__import_convolutions[], liana__import_products[], liana__import_elements[],
-    liana__import_shapes[], liana__import_normalizations[], liana__import_sequences[], liana__import_reductions[];
+    liana__import_shapes[], liana__import_normalizations[], liana__import_sequences[], liana__import_reductions[],
+    liana__import_loops[];
 
 /* Recognises layer normalisation that is written as arithmetic, from its first node on. */
 liana_status liana__import_layer_normalization(liana__import *own, liana__import_node *mean, bool *is_done)

@@ -42,7 +42,16 @@ def sequences():
     return keras.Model(given, layers.Dense(2)(x))
 
 
-for name, make in {"keras_images": images, "keras_rows": rows, "keras_sequences": sequences}.items():
+def recurrent():
+    """A Loop for each GRU and SimpleRNN."""
+    x = given = keras.Input((7, 5))
+    x = layers.Bidirectional(layers.GRU(4, return_sequences=True))(x)
+    x = layers.LSTM(6, return_sequences=True)(x)
+    return keras.Model(given, layers.Dense(2)(layers.SimpleRNN(3, go_backwards=True)(x)))
+
+
+for name, make in {"keras_images": images, "keras_rows": rows, "keras_sequences": sequences,
+                   "keras_recurrent": recurrent}.items():
     model = make()
     for weight in model.weights:
         if "moving" in weight.path:

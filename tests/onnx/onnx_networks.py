@@ -129,6 +129,69 @@ class Volume(nn.Module):
         return self.fc(F.max_pool3d(torch.relu(self.conv(x)), 2).mean([2, 3, 4]))
 
 
+class Groups(nn.Module):
+    """Groups, and edges that are mirrored or repeated."""
+    def __init__(self):
+        super().__init__()
+        self.edge, self.mirror = nn.ReplicationPad2d((1, 2, 0, 3)), nn.ReflectionPad2d(2)
+        self.up = nn.ConvTranspose2d(6, 4, 3, 2, 1, output_padding=1, groups=2)
+        self.down = nn.Conv2d(3, 6, 3, 2)
+        self.deep = nn.ConvTranspose2d(4, 4, 2, 2, groups=4, bias=False)
+
+    def forward(self, x):
+        return self.deep(torch.relu(self.up(self.down(self.edge(self.mirror(x))))))
+
+
+class Strided(nn.Module):
+    """One kernel in convolutions of different strides and dilations."""
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4, 3, 3, 3) / 4)
+
+    def forward(self, x):
+        a, b = F.conv2d(x, self.weight, padding=1), F.conv2d(x, self.weight, padding=1, stride=2)
+        c = F.conv2d(x, self.weight, padding=2, dilation=2)
+        return (a + c).mean([2, 3]) + b.mean([2, 3])
+
+
+class Started(nn.Module):
+    """States that begin with what follows from the data, and with numbers that are not zeros."""
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(6, 8)
+        self.lstm = nn.LSTM(6, 4, batch_first=True, bidirectional=True)
+        self.gru = nn.GRU(8, 5, batch_first=True)
+
+    def forward(self, x):
+        h, c = torch.split(torch.tanh(self.first(x[:, 0])), 4, 1)
+        y, _ = self.lstm(x, (torch.stack([h, c]), torch.stack([c, h])))
+        z, last = self.gru(y, torch.full((1, x.shape[0], 5), 0.25))
+        return torch.cat([z[:, -1], last[0]], 1)
+
+
+@torch.jit.script
+def walk(x: torch.Tensor, kernel: torch.Tensor, inner: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    h = torch.zeros(x.size(0), inner.size(0))
+    for i in range(x.size(1)):
+        new = torch.tanh(torch.matmul(x[:, i], kernel) + bias + torch.matmul(h, inner))
+        if i % 2 == 0:
+            h = new
+        else:
+            h = 0.5 * (h + new)
+    return h
+
+
+class Walk(nn.Module):
+    """A loop and a condition as nodes of the file."""
+    def __init__(self):
+        super().__init__()
+        self.kernel, self.inner = nn.Parameter(torch.randn(6, 5)), nn.Parameter(torch.randn(5, 5) / 3)
+        self.bias, self.last = nn.Parameter(torch.randn(5) / 3), nn.Linear(5, 2)
+
+    def forward(self, x):
+        return self.last(walk(x, self.kernel, self.inner, self.bias))
+
+
 def dense():
     return nn.Sequential(nn.Linear(5, 16), nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, 2),
                          nn.Softmax(-1))
@@ -154,6 +217,10 @@ def networks():
     yield "transposed", Transposed(), images
     yield "joined", Joined(), images
     yield "volume", Volume(), torch.randn(2, 2, 6, 6, 6)
+    yield "groups", Groups(), images
+    yield "strided", Strided(), images
+    yield "started", Started(), torch.randn(3, 7, 6)
+    yield "walk", Walk(), torch.randn(3, 7, 6)
 
 
 def draw(network):
@@ -188,8 +255,8 @@ def export(network, x, path, kind):
 
 
 def write_case(name, network, x):
-    is_image = x.dtype != torch.int64 and x.ndim > 2 and not name in ("lstm", "gru", "rnn")
-    for kind in ("script", "dynamo", "fixed"):
+    is_image = x.dtype != torch.int64 and x.ndim > 2 and not name in ("lstm", "gru", "rnn", "started", "walk")
+    for kind in ("script", "fixed") if name == "walk" else ("script", "dynamo", "fixed"):
         path = os.path.join(folder, f"{name}_{kind}.onnx")
         export(network, x, path, kind)
         session = onnxruntime.InferenceSession(path)
@@ -229,9 +296,24 @@ def write_step():
         write(f"cnn_step.bn1.{own}", state[f"bn1.{theirs}"])
 
 
+def write_walk_step():
+    """The same of a loop, whose steps share their weights."""
+    torch.manual_seed(3)
+    network, x, labels = Walk(), torch.randn(5, 7, 6), torch.tensor([1, 0, 0, 1, 1])
+    export(network, x, os.path.join(folder, "walk_step.onnx"), "script")
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+    F.cross_entropy(network(x), labels).backward()
+    optimizer.step()
+    write("walk_step.x", x.numpy())
+    write("walk_step.labels", labels.numpy())
+    weights = [network.kernel, network.bias, network.inner, network.last.weight.T, network.last.bias]
+    write("walk_step.weights", np.concatenate([weight.detach().numpy().ravel() for weight in weights]))
+
+
 for case in networks():
     draw(case[1])
     case[1].eval()
     write_case(*case)
 if which != "torchvision":
     write_step()
+    write_walk_step()

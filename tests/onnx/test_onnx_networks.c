@@ -10,6 +10,7 @@
 #include "base/value.h"
 #include "formats/json.h"
 #include "harness/peers.h"
+#include "layers/model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,12 +92,6 @@ static void check_round(liana_model *model, const liana_array *input, const char
     liana_model_destroy(again);
 }
 
-/* liana writes recurrent layers as Scan, which it does not read. */
-static bool is_loop(const char *name)
-{
-    return strcmp(name, "lstm") == 0 || strcmp(name, "gru") == 0 || strcmp(name, "rnn") == 0;
-}
-
 static void check_case(const char *name, const char *const *kinds)
 {
     for (size_t i = 0; kinds[i]; i++) {
@@ -105,7 +100,7 @@ static void check_case(const char *name, const char *const *kinds)
         assert_ok(liana_model_load(context, path, &model), &context->error);
         const liana_array input = read_input(name, model);
         check_outputs(model, &input, name, kinds[i]);
-        if (i == 0 && !is_loop(name)) check_round(model, &input, name, kinds[i]);
+        if (i == 0) check_round(model, &input, name, kinds[i]);
         liana_model_destroy(model);
     }
     liana__arena_free(&arena);
@@ -130,6 +125,15 @@ static void check_weight(liana_model *model, const char *name, double tolerance)
     for (size_t i = 0; i < count; i++) assert_near(((const float *)own.data)[i], expected[i], tolerance, i);
 }
 
+/* One update by SGD of all examples. */
+static void take_step(liana_model *model, const liana_array batch[2])
+{
+    const liana_fit_options options = {.optimizer = "{name: sgd, learning_rate: 0.1}",
+                                       .loss = "{name: sparse_categorical_crossentropy, from_logits: true}",
+                                       .microbatch = batch[0].shape.dims[0]};
+    assert_ok(liana_train_on_batch(model, &options, batch, 2, NULL), &context->error);
+}
+
 static void check_step(void)
 {
     static const char *const names[] = {"conv1/kernel", "conv1/bias", "bn1/gamma",       "bn1/beta",
@@ -142,11 +146,37 @@ static void check_step(void)
         {"x", LIANA_F32, liana_shape_of(6, 16, 16, 3), read_all(join("cnn_step", ".x"), &count)},
         {"label", LIANA_S32, liana_shape_of(6), read_all(join("cnn_step", ".labels"), &count)},
     };
-    const liana_fit_options options = {.optimizer = "{name: sgd, learning_rate: 0.1}",
-                                       .loss = "{name: sparse_categorical_crossentropy, from_logits: true}",
-                                       .microbatch = 6};
-    assert_ok(liana_train_on_batch(model, &options, batch, 2, NULL), &context->error);
+    take_step(model, batch);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) check_weight(model, names[i], 2e-6);
+    liana_model_destroy(model);
+    liana__arena_free(&arena);
+    arena = (liana__arena){0};
+}
+
+/* The weights of a loop learn from all its steps. They have shapes that differ. */
+static void check_walk_step(void)
+{
+    static const int64_t shapes[][2] = {{6, 5}, {5, 0}, {5, 5}, {5, 2}, {2, 0}};
+    liana_model *model;
+    size_t count;
+    assert_ok(liana_model_load(context, join("walk_step", ".onnx"), &model), &context->error);
+    const liana_array batch[] = {
+        {"x", LIANA_F32, liana_shape_of(5, 7, 6), read_all(join("walk_step", ".x"), &count)},
+        {"label", LIANA_S32, liana_shape_of(5), read_all(join("walk_step", ".labels"), &count)},
+    };
+    take_step(model, batch);
+    const float *expected = read_all(join("walk_step", ".weights"), &count);
+    assert_int_equal(model->num_weights, sizeof shapes / sizeof *shapes);
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const int64_t size = shapes[i][0] * (shapes[i][1] ? shapes[i][1] : 1);
+        size_t weight = 0;
+        while (weight < model->num_weights && (model->weights[weight].shape.dims[0] != shapes[i][0] ||
+                                               model->weights[weight].shape.dims[1] != shapes[i][1]))
+            weight++;
+        assert_compare(weight, <, model->num_weights);
+        for (int64_t k = 0; k < size; k++) assert_near(model->values[weight][k], expected[k], 2e-6, (size_t)k);
+        expected += size;
+    }
     liana_model_destroy(model);
     liana__arena_free(&arena);
     arena = (liana__arena){0};
@@ -155,8 +185,9 @@ static void check_step(void)
 static void test_networks(void **state)
 {
     (void)state;
-    static const char *const names[] = {"cnn",     "residual", "depthwise", "lstm",       "gru",    "rnn",
-                                        "encoder", "dense",    "steps",     "transposed", "joined", "volume"};
+    static const char *const names[] = {"cnn",    "residual", "depthwise", "lstm",    "gru",
+                                        "rnn",    "encoder",  "dense",     "steps",   "transposed",
+                                        "joined", "volume",   "groups",    "strided", "started"};
     char torch[2048];
     const char *peer = liana__test_peer("onnx");
     if (peer) peer = liana__test_peer("torch");
@@ -164,7 +195,9 @@ static void test_networks(void **state)
     snprintf(torch, sizeof torch, "%s", peer);
     run_script(torch, "onnx_networks.py", "small");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) check_case(names[i], ALL);
+    check_case("walk", (const char *const[]){"script", "fixed", NULL});
     check_step();
+    check_walk_step();
 }
 
 static void test_torchvision(void **state)
@@ -184,7 +217,7 @@ static void test_torchvision(void **state)
 static void test_keras(void **state)
 {
     (void)state;
-    static const char *const names[] = {"keras_images", "keras_rows", "keras_sequences"};
+    static const char *const names[] = {"keras_images", "keras_rows", "keras_sequences", "keras_recurrent"};
     char tensorflow[2048];
     const char *peer = liana__test_peer("onnx");
     if (peer) peer = liana__test_peer("tensorflow");

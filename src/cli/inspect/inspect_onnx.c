@@ -49,22 +49,31 @@ static liana_status add_values(Liana__Onnx__ValueInfo *const *values, size_t cou
     return arena->failed ? liana__fail_memory(error, key) : LIANA_OK;
 }
 
-/* Operators, and those that liana does not have. */
-static void add_operators(const Liana__Onnx__Model *file, liana__value *report, liana__arena *arena)
+/* Counts the operators of a graph and of the bodies of its loops: all, and those that liana does not have. */
+static void count_operators(const Liana__Onnx__Model *file, const Liana__Onnx__Graph *graph, liana__tallies *all,
+                            liana__tallies *missing)
 {
-    liana__tallies *all = liana__arena_allocate(arena, sizeof *all),
-                   *missing = liana__arena_allocate(arena, sizeof *all);
-    const Liana__Onnx__Graph *graph = file->graph;
-    for (size_t i = 0; all && missing && i < graph->n_node; i++) {
-        const char *op = graph->node[i]->op_type ? graph->node[i]->op_type : "?";
+    for (size_t i = 0; i < graph->n_node; i++) {
+        const Liana__Onnx__Node *node = graph->node[i];
+        const char *op = node->op_type ? node->op_type : "?";
         bool is_known = liana__onnx_has_operator(op);
         for (size_t k = 0; !is_known && k < file->n_functions; k++) {
             is_known = file->functions[k]->name && strcmp(file->functions[k]->name, op) == 0;
         }
         liana__tallies_add(all, op, 0);
         if (!is_known) liana__tallies_add(missing, op, 0);
+        for (size_t k = 0; k < node->n_attribute; k++) {
+            if (node->attribute[k]->g) count_operators(file, node->attribute[k]->g, all, missing);
+        }
     }
+}
+
+static void add_operators(const Liana__Onnx__Model *file, liana__value *report, liana__arena *arena)
+{
+    liana__tallies *all = liana__arena_allocate(arena, sizeof *all),
+                   *missing = liana__arena_allocate(arena, sizeof *all);
     if (!all || !missing) return;
+    count_operators(file, file->graph, all, missing);
     liana__tallies_report(all, "operator", "nodes", false, "operators", report, arena);
     liana__tallies_report(missing, "operator", "nodes", false, "operators_that_liana_lacks", report, arena);
 }

@@ -181,6 +181,32 @@ void liana__test_onnx_set_text(liana__onnx_file *file, Liana__Onnx__Node *node, 
     attribute->s.data = (uint8_t *)copy(file, value);
 }
 
+static void append_values(liana__onnx_file *file, const char *names, Liana__Onnx__ValueInfo ***list, size_t *count)
+{
+    char **all = NULL;
+    size_t num_names = 0;
+    append_names(file, names, &all, &num_names);
+    for (size_t i = 0; i < num_names; i++) append(file, list, count, make_value(file, all[i], 1, NULL));
+}
+
+Liana__Onnx__Graph *liana__test_onnx_body(liana__onnx_file *file, size_t count, const char *inputs, const char *outputs)
+{
+    Liana__Onnx__Graph *body = get(file, sizeof *body);
+    liana__onnx__graph__init(body);
+    file->graph.n_node -= count;
+    body->node = file->graph.node + file->graph.n_node;
+    body->n_node = count;
+    append_values(file, inputs, &body->input, &body->n_input);
+    append_values(file, outputs, &body->output, &body->n_output);
+    return body;
+}
+
+void liana__test_onnx_set_graph(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name,
+                                Liana__Onnx__Graph *graph)
+{
+    add_attribute(file, node, name)->g = graph;
+}
+
 const uint8_t *liana__test_onnx_pack(liana__onnx_file *file, size_t *size)
 {
     *size = liana__onnx__model__get_packed_size(&file->model);

@@ -36,6 +36,12 @@ void liana__test_onnx_set_ints(liana__onnx_file *file, Liana__Onnx__Node *node, 
 void liana__test_onnx_set_int(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, int64_t value);
 void liana__test_onnx_set_float(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, float value);
 void liana__test_onnx_set_text(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name, const char *value);
+/* A graph of the last `count` nodes, which leave the file's own one: the body of a loop. Its inputs and outputs: names
+ * with blanks between. */
+Liana__Onnx__Graph *liana__test_onnx_body(liana__onnx_file *file, size_t count, const char *inputs,
+                                          const char *outputs);
+void liana__test_onnx_set_graph(liana__onnx_file *file, Liana__Onnx__Node *node, const char *name,
+                                Liana__Onnx__Graph *graph);
 /* The bytes of the file, in its arena. */
 const uint8_t *liana__test_onnx_pack(liana__onnx_file *file, size_t *size);
 

@@ -59,6 +59,14 @@ static size_t winograd_scratch(const winograd_plan *p)
            sizeof(float);
 }
 
+/* Parts of the result for several threads: each of so many tiles that its turn pays. */
+static inline size_t winograd_count_cuts(const winograd_plan *p)
+{
+    enum { TILES_OF_CUT = 36, MOST_CUTS = 16 };
+    return (size_t)at_most(MOST_CUTS, divide_round_up(p->grid.count, TILES_OF_CUT));
+}
+
+/* In bytes. */
 static inline size_t winograd_packed_size(const winograd_plan *p)
 {
     return (size_t)(count_panels(&p->cut) * winograd_panel_size(p)) * sizeof(float);

@@ -77,7 +77,7 @@ static int own_kernels(const liana__node *node, const liana__kernel **found)
 static void run(const liana__kernel *kernel, const liana__node *node, const void *a, const void *b, void *c)
 {
     liana__prepared prepared = {0};
-    assert_ok(kernel->prepare(node, &prepared, &context->error), &context->error);
+    if (kernel->prepare) assert_ok(kernel->prepare(node, &prepared, &context->error), &context->error);
     void *scratch = liana__allocate_aligned(prepared.scratch_size);
     assert_non_null(scratch);
     const void *src[] = {a, b};

@@ -74,9 +74,10 @@ typedef struct liana__cpu_phase {
     bool tiles;
 } liana__cpu_phase;
 
-/* How far a phase is; on a cache line of its own. */
+/* How far a phase is; on a cache line of its own. Its tasks stand in ranges of which each belongs to some workers. */
+enum { LIANA__CPU_MOST_RANGES = 7 };
 typedef struct liana__cpu_progress {
-    _Alignas(LIANA__ALIGNMENT) atomic_size_t next;
+    _Alignas(LIANA__ALIGNMENT) atomic_size_t next[LIANA__CPU_MOST_RANGES]; /* counted from the begin of the range */
     atomic_size_t done;
 } liana__cpu_progress;
 

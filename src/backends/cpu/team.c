@@ -10,7 +10,26 @@ typedef struct team {
     liana__cpu_executable *executable;
     liana__cpu_device *device;
     liana__cpu_run *runs; /* by worker */
+    size_t num_workers, num_ranges;
 } team;
+
+/* Gives a worker a task that nobody has: of its own range, and then of others. So a worker computes the same rows in
+ * one phase after the other, and finds what it wrote itself in its cache. False: all tasks are given. */
+static bool claim(const team *own, const liana__cpu_phase *phase, liana__cpu_progress *progress, size_t worker,
+                  size_t *task)
+{
+    const size_t home = worker * own->num_ranges / own->num_workers;
+    for (size_t i = 0; i < own->num_ranges; i++) {
+        const size_t range = (home + i) % own->num_ranges;
+        const size_t begin = range * phase->num_tasks / own->num_ranges;
+        const size_t count = (range + 1) * phase->num_tasks / own->num_ranges - begin;
+        if (atomic_load_explicit(&progress->next[range], memory_order_relaxed) >= count) continue;
+        const size_t place = atomic_fetch_add_explicit(&progress->next[range], 1, memory_order_relaxed);
+        *task = begin + place;
+        if (place < count) return true;
+    }
+    return false;
+}
 
 static bool is_done(const liana__cpu_phase *phase, liana__cpu_progress *progress)
 {
@@ -74,9 +93,8 @@ static void run_phases(const team *own, int worker)
     for (size_t i = 0; i < executable->num_phases; i++) {
         const liana__cpu_phase *phase = &executable->phases[i];
         liana__cpu_progress *progress = &executable->progress[i];
-        while (atomic_load_explicit(&progress->next, memory_order_relaxed) < phase->num_tasks) {
-            size_t task = atomic_fetch_add_explicit(&progress->next, 1, memory_order_relaxed);
-            if (task >= phase->num_tasks) break;
+        size_t task;
+        while (claim(own, phase, progress, (size_t)worker, &task)) {
             run_task(&own->runs[worker], phase, task);
             note_done(own, phase, progress);
         }
@@ -114,14 +132,18 @@ static liana_status execute(liana__cpu_executable *executable, const liana__cpu_
     liana__device *device = executable->base.device;
     const int num_workers = liana__cpu_num_workers(device);
     LIANA_TRY(liana__cpu_check_buffers(executable->graph, given, error));
-    team own = {executable, (liana__cpu_device *)device, executable->runs};
+    const size_t count = (size_t)num_workers;
+    team own = {executable, (liana__cpu_device *)device, executable->runs, count,
+                count < LIANA__CPU_MOST_RANGES ? count : LIANA__CPU_MOST_RANGES};
     for (int i = 0; i < num_workers; i++) {
         executable->errors[i].status = LIANA_OK;
         own.runs[i] = liana__cpu_start(executable, i, 0, given, &executable->errors[i]);
     }
     LIANA_TRY(liana__cpu_refresh_kept(&own.runs[0], given->variables));
     for (size_t i = 0; i < executable->num_phases; i++) {
-        atomic_store_explicit(&executable->progress[i].next, 0, memory_order_relaxed);
+        for (size_t k = 0; k < own.num_ranges; k++) {
+            atomic_store_explicit(&executable->progress[i].next[k], 0, memory_order_relaxed);
+        }
         atomic_store_explicit(&executable->progress[i].done, 0, memory_order_relaxed);
     }
     liana__pool_run(own.device->pool, (size_t)num_workers, run_member, &own);

@@ -121,14 +121,11 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
     return LIANA_OK;
 }
 
-/* Tiles of the result for each thread's turn. */
-enum { TILES_OF_CUT = 36, MOST_CUTS = 16 };
-
 static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
 {
     (void)error;
-    const int64_t count = plan_winograd(node).grid.count;
-    prepared->num_tiles = (size_t)at_most(MOST_CUTS, divide_round_up(count, TILES_OF_CUT));
+    const winograd_plan p = plan_winograd(node);
+    prepared->num_tiles = winograd_count_cuts(&p);
     return LIANA_OK;
 }
 

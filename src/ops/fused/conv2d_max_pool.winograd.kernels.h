@@ -60,7 +60,7 @@ static bool is_applicable(const liana__node *node, const char **reason)
     return winograd_is_window(&p.conv);
 }
 
-/* The kernel is transformed in each execution, which pays for few tiles already (docs/performance.md). */
+/* Transforming the kernel pays for few tiles already (docs/performance.md). */
 enum { LEAST_TILES = 16 };
 
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
@@ -76,6 +76,23 @@ static liana_status prepare(const liana__node *node, liana__prepared *prepared, 
     (void)error;
     const winograd_plan p = plan_winograd(node);
     prepared->scratch_size = winograd_scratch(&p);
+    prepared->packed_input = 1;
+    prepared->packed_size = winograd_packed_size(&p);
+    return LIANA_OK;
+}
+
+static liana_status pack(const liana__call *call, void *packed)
+{
+    const winograd_plan p = plan_winograd(call->node);
+    winograd_pack(WINOGRAD_RESULTS, LIANA_F32, &p, call, packed);
+    return LIANA_OK;
+}
+
+static liana_status cut(const liana__node *node, liana__prepared *prepared, liana__error *error)
+{
+    (void)error;
+    const winograd_plan p = plan_winograd(node);
+    prepared->num_tiles = winograd_count_cuts(&p);
     return LIANA_OK;
 }
 
@@ -92,4 +109,4 @@ static liana_status run(const liana__call *call)
 }
 
 LIANA__VECTOR_KERNEL(conv2d_max_pool_winograd, .applicable = is_applicable, .preferred = is_preferred,
-                     .prepare = prepare, .run = run, .rounding = WINOGRAD_ROUNDING);
+                     .prepare = prepare, .run = run, .pack = pack, .cut = cut, .rounding = WINOGRAD_ROUNDING);

@@ -139,6 +139,8 @@ static void cost_of(const liana__node *node, liana__cost *cost)
 }
 
 static const liana__kernel *const kernels[] = {
+    /* A matrix that few rows meet is not packed. */
+    LIANA__VECTOR_KERNELS(few_rows),
 #if defined(LIANA_X86)
     &liana__product_amx,
     &liana__product_avx512_bf16,

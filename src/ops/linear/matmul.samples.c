@@ -17,6 +17,10 @@ static const problem problems[] = {
     {"both transposed", LIANA__DIMS(7, 5), LIANA__DIMS(3, 7), true, true, false, false},
     {"batched", LIANA__DIMS(2, 3, 5, 4), LIANA__DIMS(2, 3, 4, 7), false, false, false, false},
     {"dot product", LIANA__DIMS(1, 33), LIANA__DIMS(33, 1), false, false, false, false},
+    /* As many rows as pass without packing; the sum is no multiple of rows that are added at once. */
+    {"one row", LIANA__DIMS(1, 43), LIANA__DIMS(43, 141), false, false, false, false},
+    {"few rows", LIANA__DIMS(7, 61), LIANA__DIMS(61, 1100), false, false, false, false},
+    {"few rows, wide product", LIANA__DIMS(3, 50), LIANA__DIMS(50, 37), false, false, true, false},
     {"several vectors", LIANA__DIMS(17, 130), LIANA__DIMS(130, 33), false, false, false, false},
     /* Sizes that divide neither tiles nor panels nor blocks of a sum. */
     {"tall", LIANA__DIMS(301, 44), LIANA__DIMS(44, 10), false, false, false, false},

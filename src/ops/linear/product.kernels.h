@@ -207,9 +207,11 @@ static product_cut cut_product(const liana__product *p)
     const packed_matrix matrix = plan_matrix(p->depth, p->columns);
     const int64_t most_rows = divide_round_up(p->rows, TILE_ROWS), most_columns = count_panels(&matrix);
     const double flops = 2 * (double)p->rows * (double)p->depth * (double)p->columns;
-    const int64_t wanted = liana__count_tiles(flops, LEAST_TILE_FLOPS, INT64_MAX);
+    /* Each tile of columns gathers the rows for itself. */
+    const double least = p->strided ? 4 * (double)LEAST_TILE_FLOPS : (double)LEAST_TILE_FLOPS;
+    const int64_t wanted = liana__count_tiles(flops, least, INT64_MAX);
     product_cut cut = {1, 1};
-    if (p->transpose_a || p->strided || wanted < 2) return cut;
+    if (p->transpose_a || (p->strided && p->transpose_b) || wanted < 2) return cut;
     if (p->columns > p->rows) {
         cut.column_tiles = at_most(wanted, most_columns);
         cut.row_tiles = at_most(divide_round_up(wanted, cut.column_tiles), most_rows);
@@ -226,51 +228,40 @@ static int64_t cut_at(int64_t size, int64_t unit, int64_t index, int64_t count)
     return at_most(size, divide_round_up(size, unit) * index / count * unit);
 }
 
-static void multiply_tile(const liana__product *p, const liana__call *call, const packed_matrix *matrix,
-                          const product_target *target)
-{
-    const product_cut cut = cut_product(p);
-    const int64_t row = (int64_t)call->tile / cut.column_tiles, column = (int64_t)call->tile % cut.column_tiles;
-    const int64_t first = cut_at(p->rows, TILE_ROWS, row, cut.row_tiles);
-    const int64_t end = cut_at(p->rows, TILE_ROWS, row + 1, cut.row_tiles), panels = count_panels(matrix);
-    const product_target rows = target_from(target, first);
-    multiply_panels(end - first, (const tile_element *)call->src[0] + first * p->depth, p->depth, matrix,
-                    column * panels / cut.column_tiles, (column + 1) * panels / cut.column_tiles, &rows);
-}
-
-static void multiply_rows(int64_t rows, const tile_element *a, int64_t a_stride, const packed_matrix *b,
-                          const product_target *c)
-{
-    multiply_panels(rows, a, a_stride, b, 0, count_panels(b), c);
-}
-
-static void multiply(const liana__product *p, const liana__call *call, const packed_matrix *matrix,
-                     const product_target *target)
-{
-    if (call->num_tiles > 1) {
-        multiply_tile(p, call, matrix, target);
-    } else {
-        multiply_rows(p->rows, call->src[0], p->depth, matrix, target);
-    }
-}
-
 static size_t count_product_tiles(const liana__product *p)
 {
     const product_cut cut = cut_product(p);
     return (size_t)(cut.row_tiles * cut.column_tiles);
 }
 
+/* Where C or parts of it are computed: the rows and panels of a tile, or all. */
+typedef struct product_part {
+    int64_t first_row, end_row, first_panel, end_panel;
+} product_part;
+
+static product_part find_part(const liana__product *p, const liana__call *call, const packed_matrix *matrix)
+{
+    const int64_t panels = count_panels(matrix);
+    if (call->num_tiles <= 1) return (product_part){0, p->rows, 0, panels};
+    const product_cut cut = cut_product(p);
+    const int64_t row = (int64_t)call->tile / cut.column_tiles, column = (int64_t)call->tile % cut.column_tiles;
+    return (product_part){cut_at(p->rows, TILE_ROWS, row, cut.row_tiles),
+                          cut_at(p->rows, TILE_ROWS, row + 1, cut.row_tiles), column * panels / cut.column_tiles,
+                          (column + 1) * panels / cut.column_tiles};
+}
+
 /* A is gathered before it is multiplied, or C is scattered after that. */
 static void multiply_strided_rows(const liana__product *p, const liana__call *call, const packed_matrix *matrix,
-                                  const product_target *whole, tile_element *room)
+                                  const product_target *whole, const product_part *part, tile_element *room)
 {
     const int64_t at_once = lines_at_once(p) * p->grid.columns;
     const product_rows a = {call->src[0], p->depth, p->transpose_b ? NULL : &p->grid, room};
-    for (int64_t first = 0; first < p->rows; first += at_once) {
-        const int64_t count = at_most(at_once, p->rows - first);
+    for (int64_t first = part->first_row; first < part->end_row; first += at_once) {
+        const int64_t count = at_most(at_once, part->end_row - first);
         product_target target = target_from(whole, first);
         if (p->transpose_b) target.data = room;
-        multiply_rows(count, gather_rows(&a, first, count), p->depth, matrix, &target);
+        multiply_panels(count, gather_rows(&a, first, count), p->depth, matrix, part->first_panel, part->end_panel,
+                        &target);
         if (p->transpose_b) {
             scatter_lines(&p->grid, room, p->columns, first / p->grid.columns, count / p->grid.columns, call->dst);
         }
@@ -280,11 +271,15 @@ static void multiply_strided_rows(const liana__product *p, const liana__call *ca
 static void multiply_all(const liana__product *p, const liana__call *call, const packed_matrix *matrix,
                          const product_target *target)
 {
+    const product_part part = find_part(p, call, matrix);
     if (p->strided) {
-        multiply_strided_rows(p, call, matrix, target, (tile_element *)((char *)call->scratch + packed_size(matrix)));
-    } else {
-        multiply(p, call, matrix, target);
+        tile_element *room = (tile_element *)((char *)call->scratch + packed_size(matrix));
+        multiply_strided_rows(p, call, matrix, target, &part, room);
+        return;
     }
+    const product_target rows = target_from(target, part.first_row);
+    multiply_panels(part.end_row - part.first_row, (const tile_element *)call->src[0] + part.first_row * p->depth,
+                    p->depth, matrix, part.first_panel, part.end_panel, &rows);
 }
 
 static void product_run(const liana__product *p, const liana__call *call)

@@ -5,5 +5,6 @@
 #include "kernels/vector_kernels.h"
 
 LIANA__DECLARE_VECTOR_KERNELS(product);
+LIANA__DECLARE_VECTOR_KERNELS(few_rows);
 
 #endif

@@ -473,6 +473,13 @@ static liana_status read_pool(liana__import *own, liana__import_node *node)
         window.is_padded = window.is_padded || window.after[i];
         window.is_same = window.is_same && window.after[i] == before.after[i];
     }
+    bool reaches_over = false;
+    for (int i = 0; i < window.sides; i++) reaches_over = reaches_over || window.after[i] != before.after[i];
+    if (reaches_over && !is_maximum && counts_padding) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "means with ceil_mode and count_include_pad: programs count the cells beyond the "
+                                  "padding differently");
+    }
     if (is_dilated || (node->num_outputs > 1 && node->outputs[1] && node->outputs[1]->num_users)) {
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
                                   "pooling with dilations, or with indices as a result");
@@ -640,8 +647,21 @@ static liana_status read_sizes(liana__import *own, liana__import_node *node, con
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
                                   "expected constant scales or sizes for images [batch, channels, height, width]");
     }
+    const bool keeps =
+        factors ? factors[0] == 1 && factors[1] == 1 : numbers[0] == own->batch && numbers[1] == images->dims[3];
+    if (!keeps || strcmp(liana__import_text(node, "keep_aspect_ratio_policy", "stretch").text, "stretch") != 0) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                  "the batch or the channels get another size, or keep_aspect_ratio_policy");
+    }
     for (int i = 0; i < 2; i++) {
-        const double scaled = factors ? floor((double)factors[i + 2] * (double)images->dims[i + 1]) : 0;
+        const double wanted = factors ? (double)factors[i + 2] * (double)images->dims[i + 1] : 0;
+        const double scaled = floor(wanted + 1e-5);
+        /* Places follow from the scale, which the sizes would not give back. */
+        if (factors && fabs(wanted - scaled) > 1e-4) {
+            return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
+                                      "a scale of %g for %lld pixels, expected one that gives a whole number",
+                                      (double)factors[i + 2], (long long)images->dims[i + 1]);
+        }
         sizes[i] = numbers ? numbers[i + 2] : scaled >= 1 && scaled < 1 << 20 ? (int64_t)scaled : 0;
         if (sizes[i] < 1 || sizes[i] > 1 << 20) {
             return liana__import_fail(own, node, LIANA_INVALID_DATA, "found a size or scale that is no size of images");
@@ -667,12 +687,14 @@ static liana_status read_resize(liana__import *own, liana__import_node *node)
     const bool is_nearest = strcmp(mode.text, "nearest") == 0, is_linear = strcmp(mode.text, "linear") == 0;
     const bool is_whole = sizes[0] % shape.dims[1] == 0 && sizes[1] % shape.dims[2] == 0;
     const bool is_half = strcmp(place.text, "half_pixel") == 0 || strcmp(place.text, "pytorch_half_pixel") == 0;
-    const bool rounds_down = strcmp(liana__import_text(node, "nearest_mode", "round_prefer_floor").text, "ceil") != 0;
+    const liana__import_word rounding = liana__import_text(node, "nearest_mode", "round_prefer_floor");
+    const bool rounds = liana__starts_with(rounding.text, "round");
+    /* PyTorch's places differ from the others' for a single pixel. */
+    const bool is_single = strcmp(place.text, "pytorch_half_pixel") == 0 && (sizes[0] == 1 || sizes[1] == 1);
     const bool is_asymmetric =
-        strcmp(place.text, "asymmetric") == 0 &&
-        (is_upsample || strcmp(liana__import_text(node, "nearest_mode", "round_prefer_floor").text, "floor") == 0);
-    if (!(is_nearest && is_whole && ((is_half && rounds_down) || is_asymmetric)) &&
-        !(is_linear && is_half && !liana__import_int(node, "antialias", 0))) {
+        strcmp(place.text, "asymmetric") == 0 && (is_upsample || strcmp(rounding.text, "floor") == 0);
+    if (!(is_nearest && is_whole && ((is_half && rounds) || is_asymmetric)) &&
+        !(is_linear && is_half && !is_single && !liana__import_int(node, "antialias", 0))) {
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
                                   "mode '%s' with '%s' coordinates; expected nearest by whole factors, or linear with "
                                   "half_pixel coordinates (align_corners=False)",

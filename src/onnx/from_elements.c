@@ -73,6 +73,9 @@ static liana_status read_activation(liana__import *own, liana__import_node *node
 
 static liana_status read_operation(liana__import *own, liana__import_node *node)
 {
+    const bool has_both =
+        liana__import_int(node, "detect_positive", 1) && liana__import_int(node, "detect_negative", 1);
+    if (!has_both) return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "infinities of one sign");
     return operate(own, node, find_name(operations, node->op));
 }
 
@@ -161,10 +164,13 @@ static liana_status read_prelu(liana__import *own, liana__import_node *node)
     LIANA_TRY(liana__import_images(own, node, x, &images));
     const liana_shape shape = *liana__import_shape(own, images);
     const int64_t channels = shape.dims[shape.rank - 1];
-    const bool is_constant = liana__import_is_constant(slope);
-    if (!is_constant || (slope->constant->count != channels && slope->constant->count != 1)) {
+    /* [channels] would stand for the last axis of ONNX. */
+    const liana__import_constant *given = liana__import_is_constant(slope) ? slope->constant : NULL;
+    const int axis = given ? given->rank - x->rank + 1 : 0;
+    const bool is_of_channels = given && given->count == channels && axis >= 0 && given->dims[axis] == channels;
+    if (!given || !given->is_float || (!is_of_channels && given->count != 1)) {
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED,
-                                  "its slope is no initializer with a number for each channel");
+                                  "its slope is no initializer with a number for each channel: [channels, 1, ...]");
     }
     const liana__import_options options = liana__import_options_new(own);
     int64_t axes[LIANA_MAX_RANK];
@@ -452,17 +458,65 @@ static const binary_row binaries[] = {
     {NULL, NULL, NULL},
 };
 
+/* A quotient of integers is cut off towards zero: that of their magnitudes, with the signs of both. */
+static liana_status divide_integers(liana__import *own, liana__import_node *node, const size_t inputs[2],
+                                    size_t *result)
+{
+    size_t magnitudes[2], signs[2], parts[2];
+    for (size_t i = 0; i < 2; i++) {
+        LIANA_TRY(liana__import_operation(own, node, &inputs[i], 1, &magnitudes[i], "abs"));
+        LIANA_TRY(liana__import_operation(own, node, &inputs[i], 1, &signs[i], "sign"));
+    }
+    LIANA_TRY(liana__import_operation(own, node, magnitudes, 2, &parts[0], "floor_divide"));
+    LIANA_TRY(liana__import_operation(own, node, signs, 2, &parts[1], "multiply"));
+    return liana__import_operation(own, node, parts, 2, result, "multiply");
+}
+
+/* The same with a constant. */
+static liana_status divide_constant(liana__import *own, liana__import_node *node, size_t x, const char *text,
+                                    bool is_first, size_t *result)
+{
+    size_t number;
+    LIANA_TRY(liana__import_operation(own, node, &x, 1, &number, "full_like(fill_value=0)"));
+    LIANA_TRY(liana__import_operation(own, node, &number, 1, &number, "add(x2=%s)", text));
+    const size_t both[] = {is_first ? number : x, is_first ? x : number};
+    return divide_integers(own, node, both, result);
+}
+
+static bool is_integer(const liana__import *own, size_t result)
+{
+    return own->model->nodes[result].dtype == LIANA_S32;
+}
+
+/* What no operation of liana does as ONNX does. */
+static liana_status check_binary(const liana__import *own, const liana__import_node *node, bool are_floats)
+{
+    if (strcmp(node->op, "Mod") == 0 && liana__import_int(node, "fmod", 0)) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "fmod: a remainder with the sign of the dividend");
+    }
+    if (strcmp(node->op, "Mean") == 0 && !are_floats) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "a mean of integers");
+    }
+    return LIANA_OK;
+}
+
 static liana_status with_constant(liana__import *own, liana__import_node *node, const binary_row *row,
                                   const liana__import_value *x, liana__import_constant *constant, bool is_first)
 {
     LIANA__SCOPED(liana__text) text = {0};
     liana__import_value like = *x;
     size_t result;
-    const bool is_integer = own->model->nodes[x->result].dtype == LIANA_S32;
-    const char *name = is_integer && strcmp(row->op, "Div") == 0 ? "floor_divide" : row->name;
+    LIANA_TRY(check_binary(own, node, !is_integer(own, x->result)));
     LIANA_TRY(liana__import_write_constant(own, node, constant, &like, false, &text));
-    LIANA_TRY(liana__import_operation(own, node, &like.result, 1, &result, "%s(%s=%s)", name, is_first ? "x1" : "x2",
-                                      text.data));
+    if (is_integer(own, x->result) && strcmp(row->op, "Div") == 0) {
+        LIANA_TRY(divide_constant(own, node, like.result, text.data, is_first, &result));
+    } else {
+        LIANA_TRY(liana__import_operation(own, node, &like.result, 1, &result, "%s(%s=%s)", row->name,
+                                          is_first ? "x1" : "x2", text.data));
+    }
+    if (strcmp(row->op, "Mean") == 0) {
+        LIANA_TRY(liana__import_operation(own, node, &result, 1, &result, "multiply(x2=0.5)"));
+    }
     liana__import_set_like(node->outputs[0], &like, result);
     return LIANA_OK;
 }
@@ -479,9 +533,12 @@ static liana_status of_results(liana__import *own, liana__import_node *node, con
         values[i] = *x;
         are_floats = are_floats && own->model->nodes[x->result].dtype == LIANA_F32;
     }
+    LIANA_TRY(check_binary(own, node, are_floats));
     LIANA_TRY(liana__import_align(own, node, values, count));
     for (size_t i = 0; i < count; i++) inputs[i] = values[i].result;
-    if (row->layer && are_floats) {
+    if (strcmp(row->op, "Div") == 0 && is_integer(own, inputs[0]) && is_integer(own, inputs[1])) {
+        LIANA_TRY(divide_integers(own, node, inputs, &result));
+    } else if (row->layer && are_floats) {
         LIANA_TRY(liana__import_add(own, node, row->layer, NULL, NULL, inputs, count, &result));
     } else if (count == 2) {
         LIANA_TRY(liana__import_operation(own, node, inputs, 2, &result, "%s", row->name));

@@ -64,6 +64,9 @@ static liana_status read_reduction(liana__import *own, liana__import_node *node)
     size_t row = 0;
     while (strcmp(reductions[row].op, node->op) != 0) row++;
     const bool is_arg = node->op[0] == 'A', keeps = liana__import_int(node, "keepdims", 1) != 0;
+    if (liana__import_int(node, "select_last_index", 0)) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "select_last_index: the last of equal elements");
+    }
     LIANA_TRY(liana__import_result(own, node, 0, &x));
     LIANA_TRY(liana__import_integers(own, node, "axes", is_arg ? SIZE_MAX : 1, &axes, &count));
     if (is_arg) {

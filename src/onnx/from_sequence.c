@@ -36,8 +36,10 @@ static liana_status check_functions(const liana__import *own, const liana__impor
         const ProtobufCBinaryData *name = &given->strings[i];
         const char *usual = made->kind->functions[i % count];
         const bool is_relu = made->kind->gates == 1 && name->len == 4 && memcmp(name->data, "Relu", 4) == 0;
-        if (is_relu) made->activation = "relu";
-        if (is_relu || (name->len == strlen(usual) && memcmp(name->data, usual, name->len) == 0)) continue;
+        if (i == 0 && is_relu) made->activation = "relu";
+        /* Both directions have the same. */
+        if (strcmp(made->activation, "relu") == 0) usual = "Relu";
+        if (name->len == strlen(usual) && memcmp(name->data, usual, name->len) == 0) continue;
         return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "found the activation '%.*s', expected '%s'",
                                   (int)(name->len < 40 ? name->len : 40), (const char *)name->data, usual);
     }

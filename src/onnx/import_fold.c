@@ -162,7 +162,7 @@ static double multiply(double a, double b)
 }
 static double divide(double a, double b)
 {
-    return b != 0 ? a / b : 0;
+    return a / b;
 }
 static double least(double a, double b)
 {
@@ -300,10 +300,12 @@ static liana_status fold_binary(liana__import *own, liana__import_node *node)
         return fail_input(own, node);
     }
     const bool is_float = !binaries[row].is_truth && (parts[0]->is_float || parts[1]->is_float);
+    const bool has_sign = strcmp(node->op, "Mod") == 0 && liana__import_int(node, "fmod", 0); /* of the dividend */
+    const binary compute = has_sign ? fmod : binaries[row].compute;
     constant *made = liana__import_new(own, is_float, rank, dims);
     for (int64_t i = 0; made && i < made->count; i++) {
-        double value = binaries[row].compute(number_at(parts[0], place_of(parts[0], rank, index)),
-                                             number_at(parts[1], place_of(parts[1], rank, index)));
+        double value = compute(number_at(parts[0], place_of(parts[0], rank, index)),
+                               number_at(parts[1], place_of(parts[1], rank, index)));
         if (!is_float) value = trunc(value);
         set_number(made, i, value);
         step(rank, dims, index);

@@ -310,6 +310,53 @@ static liana_status read_embedding(liana__import *own, liana__import_node *node,
     return LIANA_OK;
 }
 
+/* Whether indices [batch, ...] into all elements of all examples, `size` each, take the same of each example. */
+static bool takes_alike(const liana__import *own, const liana__import_constant *indices, const int64_t *list,
+                        int64_t size)
+{
+    const int64_t count = indices->dims[0] ? indices->count / indices->dims[0] : 0;
+    bool is_alike = indices->dims[0] == own->batch && count > 0 && count <= 1 << 14;
+    for (int64_t i = 0; is_alike && i < indices->count; i++) {
+        const int64_t first = list[i % count];
+        is_alike = first >= 0 && first < size && list[i] == first + i / count * size;
+    }
+    return is_alike;
+}
+
+/* PyTorch's as_strided: elements of a batch that was flattened as a whole. */
+static liana_status gather_strided(liana__import *own, liana__import_node *node, const liana__import_value *x,
+                                   liana__import_constant *indices)
+{
+    const liana__import_axis *all = &x->axes[0];
+    liana__import_value examples = *x, taken = {.name = node->name};
+    const int order[] = {0, 1};
+    size_t result;
+    examples.rank = 2;
+    examples.has_arranged = false;
+    examples.axes[0] = (liana__import_axis){1, {0}};
+    examples.axes[1].count = all->count - 1;
+    memcpy(examples.axes[1].at, all->at + 1, sizeof all->at - sizeof *all->at);
+    LIANA_TRY(liana__import_arrange(own, node, &examples, order, 2, &result));
+    const int64_t size = liana__import_shape(own, result)->dims[1], *list = liana__import_ints(own, indices);
+    if (!list) return own->error->status;
+    if (!takes_alike(own, indices, list, size)) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "it takes other elements of each example");
+    }
+    const int64_t count = indices->count / own->batch;
+    bool is_whole = count == size;
+    LIANA__SCOPED(liana__text) text = {0};
+    for (int64_t i = 0; i < count; i++) {
+        is_whole = is_whole && list[i] == i;
+        liana__text_add(&text, "%s%lld", i ? ", " : "", (long long)list[i]);
+    }
+    if (text.failed) return liana__fail_memory(own->error, own->path);
+    if (!is_whole) {
+        LIANA_TRY(liana__import_operation(own, node, &result, 1, &result, "take(indices=[%s], axis=1)", text.data));
+    }
+    liana__import_set_plain(&taken, result, 2);
+    return liana__import_reshape(own, node, &taken, indices->dims, indices->rank, node->outputs[0]);
+}
+
 static liana_status read_gather(liana__import *own, liana__import_node *node)
 {
     liana__import_value *x = liana__import_input(node, 0), *indices = liana__import_input(node, 1);
@@ -317,6 +364,10 @@ static liana_status read_gather(liana__import *own, liana__import_node *node)
     size_t result;
     if (liana__import_is_constant(x)) return read_embedding(own, node, x->constant);
     LIANA_TRY(liana__import_result(own, node, 0, &x));
+    const bool is_flat = x->rank == 1 && x->axes[0].count > 1 && x->axes[0].at[0] == 0;
+    if (is_flat && liana__import_is_constant(indices) && !indices->constant->is_float && indices->constant->rank > 1) {
+        return gather_strided(own, node, x, indices->constant);
+    }
     if (!liana__import_is_constant(indices) || indices->constant->rank > 1) {
         return liana__import_fail(
             own, node, LIANA_UNIMPLEMENTED,

@@ -203,6 +203,9 @@ def networks():
         images = torch.randn(2, 3, 64, 64)
         yield "mobilenet_v2", torchvision.models.mobilenet_v2(num_classes=10), images
         yield "resnet18", torchvision.models.resnet18(num_classes=10), images
+        yield "convnext", torchvision.models.ConvNeXt([torchvision.models.convnext.CNBlockConfig(8, 12, 1),
+                                                       torchvision.models.convnext.CNBlockConfig(12, None, 1)],
+                                                      num_classes=10), images
         return
     images = torch.randn(3, 3, 16, 16)
     yield "cnn", Convolutions(), images

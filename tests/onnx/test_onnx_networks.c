@@ -212,6 +212,7 @@ static void test_torchvision(void **state)
     run_script(torch, "onnx_networks.py", "torchvision");
     check_case("mobilenet_v2", ALL);
     check_case("resnet18", ALL);
+    check_case("convnext", ALL);
 }
 
 static void test_keras(void **state)

@@ -244,7 +244,11 @@ static product_part find_part(const liana__product *p, const liana__call *call, 
     const int64_t panels = count_panels(matrix);
     if (call->num_tiles <= 1) return (product_part){0, p->rows, 0, panels};
     const product_cut cut = cut_product(p);
-    const int64_t row = (int64_t)call->tile / cut.column_tiles, column = (int64_t)call->tile % cut.column_tiles;
+    /* Neighbours read the same part of the larger operand: workers have ranges of tiles. */
+    const bool by_columns = p->columns > p->rows;
+    const int64_t tile = (int64_t)call->tile;
+    const int64_t row = by_columns ? tile % cut.row_tiles : tile / cut.column_tiles;
+    const int64_t column = by_columns ? tile / cut.row_tiles : tile % cut.column_tiles;
     return (product_part){cut_at(p->rows, TILE_ROWS, row, cut.row_tiles),
                           cut_at(p->rows, TILE_ROWS, row + 1, cut.row_tiles), column * panels / cut.column_tiles,
                           (column + 1) * panels / cut.column_tiles};

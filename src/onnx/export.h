@@ -109,7 +109,7 @@ typedef struct liana__onnx_attribute {
     Liana__Onnx__Attribute__AttributeType type;
     int64_t integer;
     double number;
-    const char *text; /* static */
+    const char *text; /* static; of strings the only one */
     const int64_t *ints;
     size_t num_ints;
     Liana__Onnx__Graph *graph;

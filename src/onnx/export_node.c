@@ -123,8 +123,14 @@ static Liana__Onnx__Attribute *make_attribute(liana__onnx_export *file, const li
     made->has_f = given->type == LIANA__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__FLOAT;
     made->f = (float)given->number;
     made->g = given->graph;
-    made->has_s = given->text != NULL;
-    if (given->text) made->s = (ProtobufCBinaryData){strlen(given->text), (uint8_t *)given->text};
+    if (given->text && given->type == LIANA__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__STRINGS) {
+        made->strings = liana__onnx_allocate(file, sizeof *made->strings);
+        made->n_strings = made->strings != NULL;
+        if (made->strings) *made->strings = (ProtobufCBinaryData){strlen(given->text), (uint8_t *)given->text};
+    } else if (given->text) {
+        made->has_s = true;
+        made->s = (ProtobufCBinaryData){strlen(given->text), (uint8_t *)given->text};
+    }
     made->n_ints = given->num_ints;
     if (given->num_ints) {
         made->ints = liana__arena_copy(file->arena, given->ints, given->num_ints * sizeof *given->ints);

@@ -68,5 +68,7 @@ void liana__onnx_to_part(liana__onnx_scope *scope, const liana__node *node, cons
 /* A part of a loop's results, if it has that dtype in the loop; else NULL. */
 const char *liana__onnx_part_as(liana__onnx_scope *scope, const liana__node *part, liana_dtype dtype);
 void liana__onnx_to_cell(liana__onnx_scope *scope, const liana__node *node, const char *type);
+/* to_recurrent.c: writes a scan that is a recurrent layer as one node. False: it is none, and nothing is written. */
+bool liana__onnx_to_recurrent(liana__onnx_scope *scope, const liana__node *node);
 
 #endif

@@ -127,6 +127,7 @@ static void write_scan(liana__onnx_scope *scope, const liana__node *node, body *
 
 void liana__onnx_to_scan(liana__onnx_scope *scope, const liana__node *node, const char *type)
 {
+    if (liana__onnx_to_recurrent(scope, node)) return;
     const liana__scan_attributes *scan = node->attributes;
     body b = {.scope = liana__onnx_body_scope(scope, node, 0)};
     const size_t num_given = (size_t)(scan->num_carries + scan->num_xs);

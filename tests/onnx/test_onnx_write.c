@@ -201,13 +201,14 @@ static void test_fixed_batch_and_pixels(void **state)
     liana_model_destroy(m);
 }
 
-/* A sequence: products of rank 3 without reshapes; a loop as Scan, whose body reads the weights around it. */
+/* A sequence: products of rank 3 without reshapes; a loop with a mask as Scan, whose body reads the weights around
+ * it. */
 static void test_sequences_take_any_batch(void **state)
 {
     (void)state;
     liana_model *m = begin("words");
     liana_input(m, .name = "ids", .shape = LIANA_INTS(7), .dtype = LIANA_S32);
-    liana_embedding(m, .name = "embed", .input_dim = 20, .output_dim = 6);
+    liana_embedding(m, .name = "embed", .input_dim = 20, .output_dim = 6, .mask_zero = true);
     liana_dense(m, .name = "wide", .units = 8, .activation = "gelu");
     liana_lstm(m, .name = "lstm", .units = 5);
     liana_dense(m, .name = "class", .units = 3);
@@ -232,6 +233,58 @@ static void test_sequences_take_any_batch(void **state)
     assert_int_equal(body->n_initializer, 0);
     check_order(read);
     free_file(read);
+    liana_model_destroy(m);
+}
+
+/* What a model answers to a batch of 3 sequences [7, 4]. */
+static void answer(liana_model *m, float answers[6])
+{
+    float x[3 * 7 * 4];
+    for (int i = 0; i < 3 * 7 * 4; i++) x[i] = (float)sin(0.7 * i + 0.1);
+    const liana_array input = {liana_model_input(m, 0).name, LIANA_F32, liana_shape_of(3, 7, 4), x};
+    assert_ok(liana_predict_on_batch(m, &input, 1, answers), &context->error);
+}
+
+static bool is_attribute(const Liana__Onnx__Node *node, const char *name, int64_t number)
+{
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        if (strcmp(node->attribute[i]->name, name) == 0) return node->attribute[i]->i == number;
+    }
+    return false;
+}
+
+/* Recurrent layers are nodes of their own, and layers again when they are read. */
+static void test_recurrent_layers(void **state)
+{
+    (void)state;
+    liana_model *m = begin("waves"), *again;
+    liana_input(m, .name = "x", .shape = LIANA_INTS(7, 4));
+    liana_gru(m, .name = "gru", .units = 5, .return_sequences = true, .go_backwards = true);
+    liana_simple_rnn(m, .name = "rnn", .units = 3, .activation = "relu", .return_sequences = true);
+    liana_lstm(m, .name = "lstm", .units = 6, .use_bias = false);
+    liana_dense(m, .name = "class", .units = 2);
+    assert_ok(liana_model_status(m), &context->error);
+    save(m, "waves.onnx", NULL);
+    onnx_model *read = read_file("waves.onnx");
+    assert_int_equal(count(read, "Scan"), 0);
+    assert_int_equal(count(read, "GRU"), 1);
+    assert_int_equal(count(read, "RNN"), 1);
+    assert_int_equal(count(read, "LSTM"), 1);
+    /* The products of all steps stand in the nodes; the last layer is the only one beside them. */
+    assert_int_equal(count(read, "MatMul") + count(read, "Gemm"), 1);
+    assert_true(is_attribute(find_node(read, "GRU"), "linear_before_reset", 1));
+    assert_true(is_attribute(find_node(read, "LSTM"), "hidden_size", 6));
+    assert_int_equal(find_node(read, "GRU")->n_input, 4);
+    assert_int_equal(find_node(read, "LSTM")->n_input, 3);
+    check_order(read);
+    free_file(read);
+    float before[6], after[6];
+    answer(m, before);
+    assert_ok(liana_model_load(context, liana__test_path("waves.onnx"), &again), &context->error);
+    answer(again, after);
+    for (int i = 0; i < 6; i++) assert_near(after[i], before[i], 1e-6, i);
+    assert_int_equal(liana_model_info(again).num_parameters, liana_model_info(m).num_parameters);
+    liana_model_destroy(again);
     liana_model_destroy(m);
 }
 
@@ -441,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_kernels_are_turned),
         cmocka_unit_test(test_fixed_batch_and_pixels),
         cmocka_unit_test(test_sequences_take_any_batch),
+        cmocka_unit_test(test_recurrent_layers),
         cmocka_unit_test(test_saving_by_name),
         cmocka_unit_test(test_weights_outside),
         cmocka_unit_test(test_what_onnx_cannot_say_is_named_at_once),

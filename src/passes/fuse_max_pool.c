@@ -58,6 +58,17 @@ static bool suits_convolution(const liana__node *conv)
            g.dilations[1] == 1 && g.output[0] >= 2 && g.output[1] >= 2;
 }
 
+/* With many channels unfused kernels are faster: in inference where a kernel is read more often than the images; in
+ * training earlier, since the gradients that work through lists of maxima are made for few channels or small images. */
+static bool has_few_channels(const chain *c)
+{
+    enum { MOST_FIXED = 1 << 17, MOST_TRAINED = 1 << 14, MOST_OF_LARGE = 64 * 64 - 1, LARGE = 32 * 32 };
+    const liana__geometry g = liana__conv_geometry(c->conv);
+    const bool is_large = g.output[0] * g.output[1] > LARGE;
+    const int64_t most = !c->dy ? MOST_FIXED : is_large ? MOST_OF_LARGE : MOST_TRAINED;
+    return g.channels <= most / g.filters;
+}
+
 /* Windows of 2x2, side by side, without padding. */
 static bool suits_pooling(const liana__node *pool)
 {
@@ -129,7 +140,7 @@ static bool readers_of_dy_suit(const liana__rewriter *rewriter, const chain *c)
 static bool find_chain(const liana__rewriter *rewriter, const liana__node *seen, chain *c)
 {
     return find_convolution(rewriter, seen, c) && suits_convolution(c->conv) && find_readers(rewriter, c) &&
-           (!c->dy || readers_of_dy_suit(rewriter, c));
+           has_few_channels(c) && (!c->dy || readers_of_dy_suit(rewriter, c));
 }
 
 static liana__conv2d_max_pool_attributes attributes_of(const chain *c, const liana__node *node)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_NODES = 1 << 18, MOST_FUNCTIONS = 1 << 12, MOST_CALLS = 16 };
+enum { MOST_NODES = 1 << 18, MOST_FUNCTIONS = 1 << 12, MOST_CALLS = 16, MOST_CAPTURED = 1 << 22 };
 
 /* ---- values by name ---- */
 
@@ -299,6 +299,12 @@ static liana_status capture(liana__import *own, liana__import_node *node)
         if (body) count += list_names(body, NULL);
     }
     if (!count) return LIANA_OK;
+    /* A small file can ask for very many: bodies within loops are looked through in each step. */
+    own->num_captured += count;
+    if (own->num_captured > MOST_CAPTURED) {
+        return liana__import_fail(own, node, LIANA_UNIMPLEMENTED, "the steps of its loops read more than %d values",
+                                  MOST_CAPTURED);
+    }
     const char **names = liana__arena_allocate(&own->arena, count * sizeof *names);
     liana__import_value **inputs = liana__arena_allocate(&own->arena, (node->num_inputs + count) * sizeof *inputs);
     if (!names || !inputs) return liana__fail_memory(own->error, own->path);

@@ -123,6 +123,7 @@ typedef struct liana__import {
     bool told_double, told_half, told_constants;
     uint64_t budget;     /* bytes of computed constants that are still allowed */
     size_t num_unrolled; /* nodes that took the place of loops */
+    size_t num_captured; /* names that bodies read from around them */
 } liana__import;
 
 /* Fails with "PATH: OP 'NODE': MESSAGE". */

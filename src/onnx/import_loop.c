@@ -70,13 +70,15 @@ static liana_status whole_number(liana__import *own, const char *name, int64_t n
 static liana_status compute(liana__import *own, const liana__import_node *place, const char *op, int64_t axis,
                             liana__import_value **inputs, size_t num_inputs, liana__import_value **result)
 {
-    static char axis_name[] = "axis";
     Liana__Onnx__Node *from = liana__arena_allocate(&own->arena, sizeof *from);
     Liana__Onnx__Attribute *attribute = liana__arena_allocate(&own->arena, sizeof *attribute);
     Liana__Onnx__Attribute **attributes = liana__arena_allocate(&own->arena, sizeof *attributes);
     liana__import_value **outputs = liana__arena_allocate(&own->arena, sizeof *outputs);
     liana__import_node *node = liana__arena_allocate(&own->arena, sizeof *node);
-    if (!from || !attribute || !attributes || !outputs || !node) return liana__fail_memory(own->error, own->path);
+    char *axis_name = liana__arena_string(&own->arena, "axis");
+    if (!from || !attribute || !attributes || !outputs || !node || !axis_name) {
+        return liana__fail_memory(own->error, own->path);
+    }
     LIANA_TRY(new_value(own, place->name, result));
     liana__onnx__node__init(from);
     liana__onnx__attribute__init(attribute);

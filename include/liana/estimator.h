@@ -129,6 +129,9 @@ typedef struct liana_run_config {
     int64_t save_checkpoints_steps; /* a checkpoint after every this many updates; 0: after epochs only */
     double save_checkpoints_secs;   /* a checkpoint also after this time, in seconds; 0: not by time */
     int64_t keep_checkpoint_max;    /* 0: 5; -1: all */
+    /* Event files for TensorBoard in model_dir/summaries, as in YAML: "true", "{every_steps: 10}" (the options of the
+     * callback Summaries). NULL: none. */
+    const char *summaries;
     int64_t log_step_count_steps;   /* on_note is told loss, metrics and speed after every this many updates; 0: not */
     liana_precision precision;      /* AUTO: that of the checkpoint, if there is one */
     liana_recompute recompute;

@@ -32,6 +32,7 @@
 #include <liana/status.h>
 #include <liana/step.h>
 #include <liana/strategy.h>
+#include <liana/summary.h>
 #include <liana/train.h>
 #include <liana/variables.h>
 

@@ -208,6 +208,23 @@ liana_status liana__step_read_sum(liana__step *step, const char *input, void *da
     return step->plan.strategy->functions->read_sum(step->instance, sum, data, error);
 }
 
+size_t liana__step_num_gradients(const liana__step *step)
+{
+    const liana__strategy_devices *devices = &step->plan.devices;
+    const bool in_step = !liana__span_steps_of(step->plan.strategy, devices->options, devices->cluster);
+    return in_step && step->plan.update ? step->plan.shards->sums->num_gradients : 0;
+}
+
+const liana__step_sum *liana__step_gradient(const liana__step *step, size_t index)
+{
+    return &step->plan.shards->sums->items[index];
+}
+
+liana_status liana__step_read_gradient(const liana__step *step, size_t index, float *data, liana__error *error)
+{
+    return step->plan.strategy->functions->read_sum(step->instance, 1 + index, data, error);
+}
+
 void liana__step_watch_sums(liana__step *step, const liana__sum_watch *watch)
 {
     step->sum_watch = watch;
@@ -231,6 +248,13 @@ static liana_status check_in_step(const liana__step *step, liana__error *error)
     return liana__fail(error, LIANA_INVALID_CONFIG,
                        "all workers take part in an update that is measured or tried, so it cannot be asynchronous or "
                        "take the first gradients only: use synchronous updates of all workers for it");
+}
+
+liana_status liana__step_sum_gradients(liana__step *step, const liana__batch *batch, liana__error *error)
+{
+    size_t num_shards;
+    if (!liana__step_whole(step) || all_missing(step, batch)) return LIANA_OK;
+    return liana__step_name_error(step, liana__step_sum_batch(step, batch, true, NULL, &num_shards, error), error);
 }
 
 static liana_status run_update(liana__step *step, const liana__batch *batch, const double *scalars, bool by_parts,

@@ -130,6 +130,18 @@ liana_status liana__step_build_shard(const liana__step *step, liana__step_kind k
                                      liana_graph **graph, liana__error *error) LIANA_MUST_USE;
 /* A sum of the last update, which was one by parts, by the input of the update that reads it. */
 liana_status liana__step_read_sum(liana__step *step, const char *input, void *data, liana__error *error) LIANA_MUST_USE;
+/* The gradients of the last update, which was one by parts: how many there are, the variable of each, and its sum over
+ * the examples, f32 of the variable's shape. In a cluster reading is a collective operation. Where workers are not in
+ * step there are none. */
+size_t liana__step_num_gradients(const liana__step *step);
+const liana__step_sum *liana__step_gradient(const liana__step *step, size_t index);
+liana_status liana__step_read_gradient(const liana__step *step, size_t index, float *data, liana__error *error)
+    LIANA_MUST_USE;
+/* Where updates are no programs by parts: computes the gradients of a batch with the variables as they are, so that
+ * they can be read. Elsewhere an update does it, and nothing happens. */
+liana_status liana__step_sum_gradients(liana__step *step, const liana__batch *batch, liana__error *error)
+    LIANA_MUST_USE;
+
 /* The plan of whole updates, on any device, for callers that write their program down; false: updates are not whole.
  * Both are borrowed from the step, the plan's shard from `leaf`. */
 bool liana__step_lend_whole_plan(liana__step *step, liana__leaf_plan *leaf, liana__whole_plan *plan);

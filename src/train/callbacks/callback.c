@@ -167,6 +167,23 @@ liana_status liana__control_read(liana__callback_list *list, const liana__value 
     return add_chosen(list, NULL, &item, where, false, arena, error);
 }
 
+liana_status liana__summaries_read(liana__callback_list *list, const liana__value *value, const char *where,
+                                   liana__arena *arena, liana__error *error)
+{
+    char found[128];
+    chosen item = {.kind = &liana__callback_kind, .what = "callback", .name = "Summaries"};
+    if (!value || value->kind == LIANA__VALUE_NULL) return LIANA_OK;
+    const bool is_bool = value->kind == LIANA__VALUE_BOOL;
+    if (is_bool && !value->boolean) return LIANA_OK;
+    if (!is_bool && value->kind != LIANA__VALUE_MAP) {
+        return liana__fail_at(error, &value->place, where, "found %s, expected true, or options: {every_steps: 10}",
+                              liana__value_describe(value, found, sizeof found));
+    }
+    item.place = &value->place;
+    item.options = is_bool ? NULL : value;
+    return add_chosen(list, NULL, &item, where, false, arena, error);
+}
+
 /* ---- running ---- */
 
 /* Before a function of a callback is called: no message, so that one of its own is known. A message that was there

@@ -68,6 +68,7 @@ struct liana_fit_context {
     bool stops_stage; /* at the end of an epoch: its stage ends, and the next one begins */
     bool interrupted; /* it ends with CANCELLED, to be resumed */
     bool wants_checkpoint;
+    bool wants_gradients; /* at the begin of a step: liana__step_read_gradient has those of its last update */
     bool is_best;             /* the state is the best so far, as checkpoint.best says */
     bool saves_before_change; /* its checkpoint is written before weights are changed */
     bool recovered;           /* from a loss that is not finite */
@@ -161,6 +162,11 @@ liana_status liana__callback_list_read(liana__callback_list *list, const liana_c
  * as for liana__callback_list_read. */
 liana_status liana__control_read(liana__callback_list *list, const liana__value *value, const char *where,
                                  liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+
+/* Adds the callback Summaries as `summaries` of a configuration chooses it: true, or a map of its options. NULL or
+ * false: none. The rest is as for liana__callback_list_read. */
+liana_status liana__summaries_read(liana__callback_list *list, const liana__value *value, const char *where,
+                                   liana__arena *arena, liana__error *error) LIANA_MUST_USE;
 
 /* Calls all for an event, in order. NULL: there is no list. Errors: those of the callbacks, with the name. */
 liana_status liana__callback_list_call(liana__callback_list *list, liana_callback_event event,

@@ -254,6 +254,7 @@ static liana_status check_train(const liana__config *config, liana__error *error
         LIANA_TRY(liana__job_check_decay(train, rate ? rate : &choice.learning_rate, &door, error));
     }
     LIANA_TRY(liana__control_read(&callbacks, train->control, "train.control", &arena, error));
+    LIANA_TRY(liana__summaries_read(&callbacks, train->summaries, "summaries", &arena, error));
     return liana__callback_list_read(&callbacks, config->context, train->callbacks, "train.callbacks", &arena, error);
 }
 

@@ -267,6 +267,7 @@ static liana_status train_epoch(liana__fit_run *fit)
     bool begins = state->step == 0 && state->step < fit->end_step;
     if (begins && !liana__fit_halts(fit)) LIANA_TRY(liana__fit_call_training(fit, LIANA_ON_EPOCH_BEGIN));
     while (state->step < fit->end_step && !liana__fit_halts(fit)) {
+        fit->context.wants_gradients = false;
         liana_status begun = liana__fit_call_training(fit, LIANA_ON_STEP_BEGIN);
         /* Also out of a validation that a callback asked for: it is done again. */
         if (begun == LIANA_CANCELLED && fit->context.interrupted) break;

@@ -241,6 +241,17 @@ static liana_status replay(liana__fit_run *fit)
     return liana__watch_replay(&step, fit->error);
 }
 
+/* Updates whose gradients a callback reads are no part of an execution: the batches that wait for one are taken again. */
+static liana_status take_back(liana__fit_run *fit)
+{
+    const liana__fit_group *own = &fit->group;
+    const liana__training_state *state = fit->state;
+    if (!own->filled[own->next].count && own->data_status == LIANA_OK) return LIANA_OK;
+    LIANA_TRY(drop(fit, fit->error));
+    return liana__loader_begin(fit->options->training, liana__fit_data_epoch(state, state->epoch),
+                               (uint64_t)state->step, fit->error);
+}
+
 /* One that was not applied ends the group: callbacks may have gone back. */
 static liana_status one_by_one(liana__fit_run *fit)
 {
@@ -257,7 +268,9 @@ liana_status liana__fit_train_group(liana__fit_run *fit)
     liana__fit_group *own = &fit->group;
     const int64_t before = fit->state->iteration;
     own->num_made = 0;
-    liana_status status = is_program(fit) ? execute(fit) : one_by_one(fit);
+    const bool executes = is_program(fit) && !fit->context.wants_gradients;
+    liana_status status = is_program(fit) && !executes ? take_back(fit) : LIANA_OK;
+    if (status == LIANA_OK) status = executes ? execute(fit) : one_by_one(fit);
     if (status == LIANA_OK && fit->replays) status = replay(fit);
     fit->context.updates = fit->state->iteration - before;
     fit->context.each = own->made;

@@ -113,8 +113,12 @@ liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch
     const float *sums;
     const int64_t applied = liana__training_state_applied(fit->state);
     liana__fit_set_rate(fit, applied);
-    liana_status status =
-        liana__trainer_step(fit->training->trainer, batch, fit->context.learning_rate, applied + 1, &sums, fit->error);
+    liana_status status = LIANA_OK;
+    if (fit->context.wants_gradients) status = liana__step_sum_gradients(trainer->step, batch, fit->error);
+    if (status == LIANA_OK) {
+        status = liana__trainer_step(fit->training->trainer, batch, fit->context.learning_rate, applied + 1, &sums,
+                                     fit->error);
+    }
     const bool went_bad = liana__step_fault(trainer->step)->kind != LIANA__FAULT_NONE;
     if (status == LIANA_OK || went_bad) status = liana__cluster_section_leave(cluster, status, fit->error);
     if (status == LIANA_OUT_OF_RANGE && went_bad) return liana__fit_meet_bad_numbers(fit, batch);

@@ -128,6 +128,8 @@ liana_status liana__job_add_callbacks(liana__job *job, const liana_callback *con
     LIANA_TRY(liana__control_read(list, value, control, job->arena, error));
     LIANA_TRY(liana__job_value(options, options->callbacks, callbacks, job->arena, &value, error));
     LIANA_TRY(liana__callback_list_read(list, job->context, value, callbacks, job->arena, error));
+    LIANA_TRY(liana__job_value(options, options->summaries, "summaries", job->arena, &value, error));
+    LIANA_TRY(liana__summaries_read(list, value, "summaries", job->arena, error));
     for (size_t i = 0; i < count; i++) LIANA_TRY(liana__user_callback_add(list, own ? own[i] : NULL, error));
     return LIANA_OK;
 }

@@ -34,6 +34,7 @@ typedef struct liana__job_options {
     /* Values are as in a configuration; those of a program are its texts, which are read with liana__job_value. */
     const liana__value *control;   /* as liana__control_read takes it, or NULL */
     const liana__value *callbacks; /* a list as liana__callback_list_read takes it, or NULL */
+    const liana__value *summaries; /* as liana__summaries_read takes it, or NULL */
     /* A map with "name" (text) and the optimizer's options. "learning_rate" is a number, or a map with "name" (text)
      * and the schedule's options. NULL: nothing is trained. */
     const liana__value *optimizer;

@@ -9,13 +9,18 @@
 
 /* A layer's place has a copy of the file's name that no other layer has (layers/model/nodes.c), so the pointer tells
  * which layer built a node, or the forward node whose gradient it is of. */
-static const char *layer_of_node(const void *user, const liana__node *node)
+const char *liana__training_layer_of_node(const liana__training *training, const liana__node *node)
 {
-    const liana_model *model = ((const liana__bad_step *)user)->training->model;
+    const liana_model *model = training->model;
     for (size_t i = 0; model && node->where.file && i < model->num_layers; i++) {
         if (model->layers[i].where.file == node->where.file) return model->layers[i].name;
     }
     return NULL;
+}
+
+static const char *layer_of_node(const void *user, const liana__node *node)
+{
+    return liana__training_layer_of_node(((const liana__bad_step *)user)->training, node);
 }
 
 /* The layer of a weight, or of a slot of the optimizer for it: "optimizer/Adam/m/dense/kernel". */

@@ -81,6 +81,9 @@ liana_status liana__training_write_weights(liana__training *training, float *con
     LIANA_MUST_USE;
 void liana__training_free_weights(const liana__training *training, float **values);
 
+/* The layer that built a node of a shard's graph; NULL: none did. */
+const char *liana__training_layer_of_node(const liana__training *training, const liana__node *node);
+
 void liana__training_close(liana__training *training);
 
 /* The rate of update `iteration`, counted from 0, before the rate factor. `schedule` is the training's with its

@@ -1,0 +1,413 @@
+/* Summaries: event files of a training for TensorBoard and 'liana plot': what changes from update to update, with the
+ * norms of gradients, weights and updates, and histograms. All steps are numbers of updates. A training that goes on
+ * from a checkpoint has no value twice. What is written changes no bit of the training. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/scoped.h"
+#include "train/callbacks/event_graph.h"
+#include "train/callbacks/event_values.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NORMS_NONE, NORMS_WHOLE, NORMS_BY_WEIGHT };
+
+static const char *const norm_names[] = {"none", "whole", "by_weight", NULL};
+
+typedef struct summaries_options {
+    const char *folder;
+    int64_t every_steps, histogram_freq;
+    int norms;
+    bool graph;
+} summaries_options;
+
+typedef struct gradients {
+    float **values; /* [count] */
+    size_t count;
+} gradients;
+
+typedef struct summaries {
+    liana__event_files files;
+    liana__event_weights before, after; /* an update that is written */
+    gradients gradients;
+    bool has_before, has_gradients;
+    int64_t begin;                      /* updates done at the begin of the step */
+    int64_t images;                     /* of the epoch at the last value; the same of the next two */
+    double seconds, wait;
+} summaries;
+
+static const liana_option fields[] = {
+    LIANA_OPTION_ROW(summaries_options, folder, STRING, .default_text = "summaries",
+                     .doc = "The folder of the event files, in which train and validation are; a relative name is in "
+                            "the run folder, of C programs in the current folder."),
+    LIANA_OPTION_ROW(summaries_options, every_steps, INT, .default_text = "100", .minimum = 0, .maximum = INT32_MAX,
+                     .doc = "Updates from one value to the next; 0: values of epochs alone."),
+    LIANA_OPTION_ROW(summaries_options, histogram_freq, INT, .default_text = "1", .minimum = 0, .maximum = INT32_MAX,
+                     .doc = "Epochs from one histogram of weights and gradients to the next; 0: none."),
+    LIANA_OPTION_ROW(summaries_options, norms, ENUM, .default_text = "by_weight", .names = norm_names,
+                     .doc = "The norms of gradients, weights and updates: none; whole: of all weights together; "
+                            "by_weight: of each weight too."),
+    LIANA_OPTION_ROW(summaries_options, graph, BOOL, .default_text = "true",
+                     .doc = "Whether the graph of layers and ops is written."),
+};
+
+static liana_status check(liana_check *check)
+{
+    const summaries_options *options = check->options;
+    if (options->folder && *options->folder) return LIANA_OK;
+    return liana_option_refuse(check, "folder", "it is empty, expected the name of a folder");
+}
+
+static void free_gradients(gradients *all)
+{
+    for (size_t i = 0; i < all->count; i++) free(all->values[i]);
+    free(all->values);
+    *all = (gradients){0};
+}
+
+static void destroy(liana_callback_item *item)
+{
+    summaries *own = item->self;
+    liana__event_files_free(&own->files);
+    liana__event_weights_free(&own->before);
+    liana__event_weights_free(&own->after);
+    free_gradients(&own->gradients);
+}
+
+/* ---- the chief ---- */
+
+typedef struct task {
+    summaries *own;
+    const summaries_options *options;
+    const liana_fit_context *context;
+    liana_status (*write)(const struct task *task, liana__error *error);
+} task;
+
+static liana_status run_task(void *user, bool is_chief, liana__error *error)
+{
+    const task *own = user;
+    return is_chief ? own->write(own, error) : LIANA_OK;
+}
+
+static liana_status do_task(liana_callback_item *item, const liana_fit_context *context,
+                            liana_status (*write)(const task *own, liana__error *error))
+{
+    task made = {item->self, item->options, context, write};
+    return liana__chief_does(context->training->cluster, run_task, &made, context->error);
+}
+
+static liana_status flush(const task *own, liana__error *error)
+{
+    return liana__event_files_flush(&own->own->files, error);
+}
+
+/* ---- when ---- */
+
+/* Whether a value is written after updates `before` to `after`: the first update, and each that is a multiple. */
+static bool is_due(int64_t every, int64_t before, int64_t after)
+{
+    if (!every || after <= before) return false;
+    return before == 0 || before / every != after / every;
+}
+
+/* Histograms are of the last update of an epoch. */
+static bool draws_histograms(const summaries_options *options, const liana_fit_context *context)
+{
+    return options->histogram_freq && (context->epoch - 1) % options->histogram_freq == 0;
+}
+
+/* ---- numbers ---- */
+
+/* In eight sums, which a processor adds side by side. */
+static double sum_of_squares(const float *a, const float *b, int64_t count)
+{
+    enum { LANES = 8 };
+    double sums[LANES] = {0}, all = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double x = (double)a[i] - (b ? (double)b[i] : 0);
+        sums[i % LANES] += x * x;
+    }
+    for (int i = 0; i < LANES; i++) all += sums[i];
+    return all;
+}
+
+static liana_status reserve(gradients *all, const liana__step *step, liana__error *error)
+{
+    const size_t count = liana__step_num_gradients(step);
+    if (all->count == count) return LIANA_OK;
+    free_gradients(all);
+    all->values = calloc(count + 1, sizeof *all->values);
+    if (!all->values) return liana__fail_memory(error, "the gradients");
+    for (; all->count < count; all->count++) {
+        const liana_shape *shape = &liana__step_gradient(step, all->count)->shape;
+        all->values[all->count] = malloc((size_t)liana_shape_size(shape) * sizeof **all->values + 1);
+        if (!all->values[all->count]) return liana__fail_memory(error, "the gradients");
+    }
+    return LIANA_OK;
+}
+
+/* The gradients of the mean of an update's batch. In a cluster all processes read. If one of them dies meanwhile they
+ * are not known, and the next update tells what is to be done. */
+static liana_status read_gradients(summaries *own, const liana_fit_context *context)
+{
+    const liana__training *training = context->training;
+    const liana__step *step = training->trainer->step;
+    liana__error lost = {0};
+    own->has_gradients = false;
+    if (!context->num_each || !context->each[context->num_each - 1].count) return LIANA_OK;
+    LIANA_TRY(reserve(&own->gradients, step, context->error));
+    const float count = (float)context->each[context->num_each - 1].count;
+    for (size_t i = 0; i < own->gradients.count; i++) {
+        liana__error *error = training->cluster ? &lost : context->error;
+        const liana_status status = liana__step_read_gradient(step, i, own->gradients.values[i], error);
+        if (status != LIANA_OK && training->cluster) return LIANA_OK;
+        LIANA_TRY(status);
+        const int64_t size = liana_shape_size(&liana__step_gradient(step, i)->shape);
+        for (int64_t k = 0; k < size; k++) own->gradients.values[i][k] /= count;
+    }
+    own->has_gradients = own->gradients.count > 0;
+    return LIANA_OK;
+}
+
+/* ---- the values of an update ---- */
+
+static void add_norm(const task *own, liana__event_list *list, const char *what, const char *name, double square,
+                     double *all)
+{
+    *all += square;
+    if (own->options->norms != NORMS_BY_WEIGHT) return;
+    liana__event_list_add(list, liana__arena_format(&list->arena, "%s_norm/%s", what, name), sqrt(square));
+}
+
+static void add_gradient_norms(const task *own, liana__event_list *list)
+{
+    const liana__step *step = own->context->training->trainer->step;
+    double all = 0;
+    for (size_t i = 0; i < own->own->gradients.count; i++) {
+        const liana__step_sum *gradient = liana__step_gradient(step, i);
+        const double square = sum_of_squares(own->own->gradients.values[i], NULL, liana_shape_size(&gradient->shape));
+        add_norm(own, list, "gradient", gradient->variable, square, &all);
+    }
+    liana__event_list_add(list, "norm/gradient", sqrt(all));
+}
+
+/* Moving averages are no weights here. */
+static void add_weight_norms(const task *own, liana__event_list *list)
+{
+    const summaries *self = own->own;
+    const liana__trainer *trainer = own->context->training->trainer;
+    double weights = 0, updates = 0;
+    for (size_t i = 0; i < self->after.count; i++) {
+        const liana__updated_variable *weight = &trainer->weights[i];
+        const int64_t size = liana_shape_size(&weight->shape);
+        if (weight->is_average) continue;
+        add_norm(own, list, "weight", weight->name, sum_of_squares(self->after.values[i], NULL, size), &weights);
+        if (!self->has_before) continue;
+        const double square = sum_of_squares(self->after.values[i], self->before.values[i], size);
+        add_norm(own, list, "update", weight->name, square, &updates);
+    }
+    liana__event_list_add(list, "norm/weights", sqrt(weights));
+    if (self->has_before) liana__event_list_add(list, "norm/update", sqrt(updates));
+}
+
+static liana_status add_batch_values(const task *own, liana__event_list *list, liana__error *error)
+{
+    const liana_fit_context *context = own->context;
+    const liana__update_sums *last = &context->each[context->num_each - 1];
+    liana__totals totals = {0};
+    LIANA_TRY(liana__totals_create(context->training->objective, &totals, error));
+    liana__totals_add(&totals, last->sums, last->count, 0);
+    liana__event_list_add_totals(list, context->training, &totals, "batch/", "");
+    liana__totals_free(&totals);
+    return LIANA_OK;
+}
+
+static void add_speed(const task *own, liana__event_list *list)
+{
+    summaries *self = own->own;
+    const liana_fit_context *context = own->context;
+    const double seconds = context->seconds - self->seconds;
+    if (seconds > 0) {
+        liana__event_list_add(list, "speed/examples_per_second", (double)(context->images - self->images) / seconds);
+        liana__event_list_add(list, "speed/input_wait", (context->wait - self->wait) / seconds);
+    }
+    self->seconds = context->seconds;
+    self->wait = context->wait;
+    self->images = context->images;
+}
+
+static liana_status write_step(const task *own, liana__error *error)
+{
+    const liana_fit_context *context = own->context;
+    liana__event_list list = {0};
+    liana_status status = context->num_each ? add_batch_values(own, &list, error) : LIANA_OK;
+    list.failed |= status != LIANA_OK;
+    liana__event_list_add(&list, "learning_rate", context->learning_rate);
+    add_speed(own, &list);
+    if (own->options->norms != NORMS_NONE) {
+        if (own->own->has_gradients) add_gradient_norms(own, &list);
+        add_weight_norms(own, &list);
+    }
+    const liana_status written = liana__event_list_write(&list, &own->own->files, LIANA__EVENTS_TRAINING,
+                                                         context->training->state.iteration, status ? NULL : error);
+    LIANA_TRY(status);
+    LIANA_TRY(written);
+    return flush(own, error);
+}
+
+/* ---- the values of an epoch ---- */
+
+static liana_status write_histograms(const task *own, liana__event_list *list, liana__error *error)
+{
+    summaries *self = own->own;
+    const liana__training *training = own->context->training;
+    LIANA_TRY(liana__event_weights_read(&self->after, training, error));
+    for (size_t i = 0; i < self->after.count; i++) {
+        const liana__updated_variable *weight = &training->trainer->weights[i];
+        const char *tag = liana__arena_format(&list->arena, "weights/%s", weight->name);
+        liana__event_list_add_histogram(list, tag, self->after.values[i], liana_shape_size(&weight->shape));
+    }
+    for (size_t i = 0; self->has_gradients && i < self->gradients.count; i++) {
+        const liana__step_sum *gradient = liana__step_gradient(training->trainer->step, i);
+        const char *tag = liana__arena_format(&list->arena, "gradients/%s", gradient->variable);
+        liana__event_list_add_histogram(list, tag, self->gradients.values[i], liana_shape_size(&gradient->shape));
+    }
+    return LIANA_OK;
+}
+
+static liana_status write_epoch(const task *own, liana__error *error)
+{
+    const liana_fit_context *context = own->context;
+    const liana__training *training = context->training;
+    const int64_t step = training->state.iteration;
+    liana__event_list values = {0}, measured = {0};
+    liana__event_list_add_totals(&values, training, context->totals, "", "");
+    liana_status status =
+        draws_histograms(own->options, context) ? write_histograms(own, &values, error) : LIANA_OK;
+    values.failed |= status != LIANA_OK;
+    const liana_status written =
+        liana__event_list_write(&values, &own->own->files, LIANA__EVENTS_TRAINING, step, status ? NULL : error);
+    LIANA_TRY(status);
+    LIANA_TRY(written);
+    if (context->validates) liana__event_list_add_totals(&measured, training, context->validation, "", "");
+    LIANA_TRY(liana__event_list_write(&measured, &own->own->files, LIANA__EVENTS_VALIDATION, step, error));
+    return flush(own, error);
+}
+
+/* ---- the begin ---- */
+
+static bool still_holds(void *user, int64_t step, const char *tag)
+{
+    (void)tag;
+    return step <= ((const liana_fit_context *)user)->training->state.iteration;
+}
+
+/* The resolved configuration of a run, as Markdown. */
+static liana_status write_configuration(const task *own, liana__error *error)
+{
+    enum { MOST_BYTES = 1 << 20 };
+    LIANA__SCOPED(liana__text) path = {0};
+    char *bytes;
+    size_t size;
+    if (!own->context->folder) return LIANA_OK;
+    liana__text_add(&path, "%s/config.yaml", own->context->folder);
+    if (path.failed) return liana__fail_memory(error, "an event file");
+    if (!liana__file_exists(path.data)) return LIANA_OK;
+    LIANA_TRY(liana__file_read(path.data, MOST_BYTES, &bytes, &size, error));
+    liana__event_list list = {0};
+    const char *text = liana__arena_format(&list.arena, "```yaml\n%.*s\n```\n", (int)size, bytes);
+    free(bytes);
+    list.failed |= !text;
+    liana__event_list_add_text(&list, "configuration", text);
+    return liana__event_list_write(&list, &own->own->files, LIANA__EVENTS_TRAINING, 0, error);
+}
+
+static liana_status begin(const task *own, liana__error *error)
+{
+    LIANA__SCOPED(liana__text) graph = {0};
+    const liana_fit_context *context = own->context;
+    liana__event_files *files = &own->own->files;
+    LIANA_TRY(liana__event_files_begin(files, context, own->options->folder, true, still_holds,
+                                       (void *)(uintptr_t)context, error));
+    if (!context->resumed) LIANA_TRY(write_configuration(own, error));
+    if (!own->options->graph || context->resumed) return LIANA_OK;
+    LIANA_TRY(liana__event_graph_write(context->training, &graph, error));
+    return liana__event_files_add_graph(files, graph.data, graph.length, error);
+}
+
+/* ---- events ---- */
+
+static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)
+{
+    return do_task(item, context, begin);
+}
+
+static liana_status epoch_begin(liana_callback_item *item, liana_fit_context *context)
+{
+    summaries *own = item->self;
+    (void)context;
+    own->seconds = own->wait = 0;
+    own->images = 0;
+    /* A stage may train other weights. */
+    liana__event_weights_free(&own->before);
+    liana__event_weights_free(&own->after);
+    free_gradients(&own->gradients);
+    return LIANA_OK;
+}
+
+/* Asks for what the next updates must keep. How many they will be is not known yet: at most `most`. */
+static liana_status step_begin(liana_callback_item *item, liana_fit_context *context)
+{
+    summaries *own = item->self;
+    const summaries_options *options = item->options;
+    const liana__training *training = context->training;
+    const int64_t most = liana__step_plan_of(training->trainer->step)->steps_per_execution;
+    own->begin = training->state.iteration;
+    own->has_before = own->has_gradients = false;
+    const int64_t after = own->begin + (most > 1 ? most : 1);
+    const bool due = options->norms != NORMS_NONE && is_due(options->every_steps, own->begin, after);
+    const bool ends = draws_histograms(options, context) && context->step + after - own->begin >= context->steps;
+    context->wants_gradients |= due || ends;
+    if (!due) return LIANA_OK;
+    own->has_before = true;
+    return liana__event_weights_read(&own->before, training, context->error);
+}
+
+static liana_status step_end(liana_callback_item *item, liana_fit_context *context)
+{
+    summaries *own = item->self;
+    const summaries_options *options = item->options;
+    const bool due = is_due(options->every_steps, own->begin, context->training->state.iteration);
+    const bool ends = draws_histograms(options, context) && context->step >= context->steps;
+    if ((due && options->norms != NORMS_NONE) || ends) LIANA_TRY(read_gradients(own, context));
+    if (!due) return LIANA_OK;
+    if (options->norms != NORMS_NONE) LIANA_TRY(liana__event_weights_read(&own->after, context->training, context->error));
+    return do_task(item, context, write_step);
+}
+
+static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
+{
+    return do_task(item, context, write_epoch);
+}
+
+/* What was computed before a checkpoint is in the files before it is needed there. */
+static liana_status checkpoint(liana_callback_item *item, liana_fit_context *context)
+{
+    return do_task(item, context, flush);
+}
+
+const liana_callback_type liana__callback_Summaries = {
+    LIANA_PART(CALLBACK, liana_callback_type, "Summaries",
+               "Writes event files for TensorBoard: loss and metrics, the learning rate, norms and histograms of "
+               "gradients and weights, speed, the graph, the configuration.",
+               LIANA_PART_OPTIONS(summaries_options, fields), .check = check),
+    .self_size = sizeof(summaries),
+    .close = destroy,
+    .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin,
+           [LIANA_ON_EPOCH_BEGIN] = epoch_begin,
+           [LIANA_ON_STEP_BEGIN] = step_begin,
+           [LIANA_ON_STEP_END] = step_end,
+           [LIANA_ON_EPOCH_END] = epoch_end,
+           [LIANA_ON_CHECKPOINT] = checkpoint},
+};

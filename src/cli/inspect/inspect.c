@@ -17,7 +17,11 @@
 
 LIANA__SCOPED_POINTER(liana__remote_destroy, liana__remote)
 
-static const liana__option options[] = {{LIANA__OPTION_JSON}, {0}};
+static const liana__option options[] = {
+    {"record", "N", "show record N, from 0, with all of its values"},
+    {LIANA__OPTION_JSON},
+    {0},
+};
 
 /* The values of a mapped file are copied before they are read, since others may cut it. */
 static liana_status count_labels(const liana__idx *file, int64_t counts[256], liana__error *error)
@@ -158,6 +162,33 @@ static liana_status inspect_file(const char *path, liana__value *report, liana__
         path, looks);
 }
 
+static liana__record_format record_format(const char *path, const uint8_t *head, size_t size)
+{
+    const liana__inspect kind = choose(path, head, size);
+    if (kind == liana__inspect_tfrecord) return LIANA__RECORD_TFRECORD;
+    if (kind == inspect_idx) return LIANA__RECORD_IDX;
+    const bool source = kind == liana__inspect_csv || kind == liana__inspect_cifar || kind == liana__inspect_tar;
+    return source ? LIANA__RECORD_SOURCE : LIANA__RECORD_NONE;
+}
+
+static liana_status inspect_record(const char *path, int64_t number, liana__value *report, liana__arena *arena,
+                                   liana__error *error)
+{
+    uint8_t head[LIANA__SNIFF_BYTES];
+    size_t size;
+    if (liana__folder_exists(path)) {
+        return liana__inspect_record(path, number, LIANA__RECORD_SOURCE, report, arena, error);
+    }
+    LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
+    const liana__record_format format = record_format(path, head, size);
+    if (format != LIANA__RECORD_NONE) return liana__inspect_record(path, number, format, report, arena, error);
+    const char *looks = liana__sniff(head, size);
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s'%s%s has no records; --record is for TFRecord, CSV, TSV, tar, IDX and CIFAR files, and for "
+                       "folders of data",
+                       path, looks ? ", which looks like " : "", looks ? looks : "");
+}
+
 static liana_status inspect_path(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
 {
     const char *index = liana__tf_checkpoint_find(path, arena);
@@ -178,7 +209,12 @@ static liana_status inspect_named(liana__invocation *invocation, const char *url
         status =
             liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' is %zu files; inspect reads one file", url, paths.count);
     }
-    if (status == LIANA_OK) status = inspect_path(paths.items[0], report, arena, error);
+    int64_t record = -1;
+    if (status == LIANA_OK) status = liana__invocation_int(invocation, "record", 0, INT64_MAX, &record);
+    if (status == LIANA_OK) {
+        status = record < 0 ? inspect_path(paths.items[0], report, arena, error)
+                            : inspect_record(paths.items[0], record, report, arena, error);
+    }
     if (status != LIANA_OK) liana__remote_fail_within(remote, error);
     return status;
 }
@@ -194,10 +230,12 @@ static liana_status run(liana__invocation *invocation)
     if (!report || arena->failed) return liana__fail_memory(&invocation->error, path);
     /* The report of a damaged file has the findings before and around the damage. */
     if (status != LIANA_OK && !liana__value_get(report, "kind")) return status;
+    const bool of_record = liana__invocation_has(invocation, "record");
+    if (of_record && status != LIANA_OK) return status;
     if (liana__invocation_has(invocation, "json")) {
         liana__invocation_print_json(invocation, report);
     } else {
-        liana__findings_print(report, invocation->out);
+        (of_record ? liana__record_print : liana__findings_print)(report, invocation->out);
     }
     return status;
 }
@@ -216,6 +254,8 @@ const liana__command liana__subcommand_inspect = {
             "TensorFlow checkpoints (x for x.index, a SavedModel folder): variables.\n"
             "CIFAR's binary files: records, labels.\n"
             "IDX, JPEG, PNG: shapes.\n"
+            "--record N: one record with every feature, its type and all of its values, of TFRecord, CSV, tar, IDX\n"
+            "and CIFAR files, and of folders of data.\n"
             "A file that is cut or has wrong checksums is reported as far as it can be read; the exit code is 1.\n",
     .options = options,
     .min_operands = 1,

@@ -42,7 +42,7 @@ static void draw_cell(const page *own, size_t row, size_t column)
     char text[40] = "\xe2\x80\x93"; /* a dash */
     /* Without the sign of a number that is rounded to 0. */
     if (is_defined) liana__format(text, sizeof text, "%.2f", fabs(value) < 0.005 ? 0 : value);
-    const bool on_dark = is_defined && depth > 0.6;
+    const bool on_dark = is_defined && depth > 0.75;
     const liana__label label = {.size = 12, .align = 0.5, .ink = on_dark ? white : liana__ink_text};
     liana__canvas_text(own->canvas, x + CELL / 2.0, y + CELL / 2.0 + 4, &label, text);
 }

@@ -6,6 +6,7 @@
 #include "base/scoped.h"
 #include "formats/example.h"
 #include "formats/image.h"
+#include "formats/npy.h"
 #include "formats/tfrecord.h"
 
 #include <math.h>
@@ -217,6 +218,33 @@ static void test_idx_files(void **state)
     assert_refused(liana__test_command("inspect", liana__test_path("tiny-images"), "--record", "5"), 1, "from 0 to 4");
 }
 
+static void test_arrays_of_numpy(void **state)
+{
+    (void)state;
+    liana__npy npy;
+    liana__error error = {0};
+    const int64_t dims[] = {2, 2};
+    liana__test_folder();
+    const char *path = liana__test_path("a.npy");
+    assert_ok(liana__npy_begin(&npy, path, dims, 2, &error), &error);
+    assert_ok(liana__npy_write(&npy, (const float[]){1, 2, 3, 4, 0.1f, NAN, -INFINITY, 8}, 2, &error), &error);
+    assert_ok(liana__npy_finish(&npy, &error), &error);
+    liana__test_result got = liana__test_command("inspect", path);
+    assert_says(got.out, "kind: NumPy array\ndtype: f32\nshape: [2, 2, 2]\n");
+    assert_code(got, 0);
+    got = liana__test_command("inspect", path, "--record", "1");
+    assert_says(got.out, "values: f32 [2, 2], 4 values\n    0.1 nan -inf 8.0\n");
+    assert_code(got, 0);
+    assert_refused(liana__test_command("inspect", path, "--record", "2"), 1, "a.npy", "from 0 to 1");
+    static const char large[] = "\x93NUMPY\x01\x00\x38\x00{'descr':'<u8','fortran_order':False,'shape':(1,1)}    \n"
+                                "\xff\xff\xff\xff\xff\xff\xff\xff";
+    json_t *record = record_of(liana__test_write("u8.npy", large, sizeof large - 1), "0");
+    assert_near(json_number_value(value_of(record, "values", 0)), 18446744073709551615.0, 0);
+    json_decref(record);
+    const char *cut = liana__test_write("cut.npy", "\x93NUMPY\x01", 7);
+    assert_refused(liana__test_command("inspect", cut, "--record", "0"), 1, "cut.npy");
+}
+
 static void test_tables(void **state)
 {
     (void)state;
@@ -250,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_records_that_are_not_there),
         cmocka_unit_test(test_damaged_records),
         cmocka_unit_test(test_idx_files),
+        cmocka_unit_test(test_arrays_of_numpy),
         cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,7 @@ typedef enum liana__record_format {
     LIANA__RECORD_NONE, /* the file has none */
     LIANA__RECORD_TFRECORD,
     LIANA__RECORD_IDX,    /* a row along the first axis */
+    LIANA__RECORD_NPY,    /* the same */
     LIANA__RECORD_SOURCE, /* as training reads them: tables, lists, archives, folders */
 } liana__record_format;
 

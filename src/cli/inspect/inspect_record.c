@@ -10,6 +10,7 @@
 #include "formats/example.h"
 #include "formats/idx.h"
 #include "formats/image.h"
+#include "formats/npy.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -121,6 +122,10 @@ static liana__value *element_value(const describing *own, liana_dtype dtype, con
     const bool is_real = dtype == LIANA_F32 || dtype == LIANA_F64 || dtype == LIANA_BF16 || dtype == LIANA_F16;
     int64_t whole;
     double real = 0;
+    uint64_t large = 0;
+    if (dtype == LIANA_U64) memcpy(&large, at, sizeof large);
+    /* No whole number of a report is so large. */
+    if (large > INT64_MAX) return liana__value_float(own->arena, (double)large);
     if (!is_real && liana__cast_values(dtype, at, LIANA_S64, &whole, 1) < 0) return liana__value_int(own->arena, whole);
     (void)liana__cast_values(dtype, at, LIANA_F64, &real, 1);
     return float_value(own->arena, real, is_real && dtype != LIANA_F64);
@@ -289,6 +294,26 @@ static liana_status describe_idx(const describing *own, const char *path, int64_
     return LIANA_OK;
 }
 
+/* ---- numpy ---- */
+
+/* A record is a row along the first axis. */
+static liana_status describe_npy(const describing *own, const char *path, int64_t number)
+{
+    LIANA__SCOPED_BY(liana__npy_close) liana__npy_array array = {0};
+    LIANA_TRY(liana__npy_open(path, &array, own->error));
+    const uint64_t count = array.num_dims ? (uint64_t)array.dims[0] : 0;
+    liana__findings_text(own->arena, own->report, "kind", "NumPy array");
+    liana__findings_int(own->arena, own->report, "records", (int64_t)count);
+    if ((uint64_t)number >= count) return refuse_number(path, number, count, own->error);
+    LIANA__SCOPED_MEMORY void *values = malloc((size_t)array.row_values * liana_dtype_size(array.dtype) + 1);
+    if (!values) return liana__fail_memory(own->error, path);
+    LIANA_TRY(liana__npy_read_row(&array, number, values, own->error));
+    liana__value *row = add_row(own, "values", liana_dtype_name(array.dtype));
+    liana__findings_shape(own->arena, row, "shape", array.dims + 1, array.num_dims - 1);
+    liana__value_set(own->arena, row, "values", list_values(own, (int)array.dtype, values, array.row_values));
+    return LIANA_OK;
+}
+
 /* ---- sources: tables, folders, archives, CIFAR ---- */
 
 static void add_image(const describing *own, const liana_source_record *record)
@@ -385,6 +410,7 @@ liana_status liana__inspect_record(const char *path, int64_t number, liana__reco
     liana__findings_int(arena, report, "record", number);
     liana_status status = format == LIANA__RECORD_TFRECORD ? describe_tfrecord(&own, path, number)
                           : format == LIANA__RECORD_IDX    ? describe_idx(&own, path, number)
+                          : format == LIANA__RECORD_NPY    ? describe_npy(&own, path, number)
                                                            : describe_source(&own, path, number);
     if (status == LIANA_OK) liana__value_set(arena, report, "features", own.rows);
     return status == LIANA_OK && arena->failed ? liana__fail_memory(error, path) : status;

@@ -47,9 +47,9 @@ typedef struct liana__npy_array {
     uint64_t bytes;     /* of the values */
 } liana__npy_array;
 
-/* Opens a file and checks its header against its size. Errors, with the path: NOT_FOUND, IO_ERROR, INVALID_DATA (no such
- * file, a header that numpy does not write), DATA_LOSS (fewer values than the shape says), UNIMPLEMENTED (texts, dates,
- * complex numbers, records, and Python's objects, which are never read: to read them is to run code). */
+/* Opens a file and checks its header against its size. Errors, with the path: NOT_FOUND, IO_ERROR, INVALID_DATA (not
+ * such a file, a header that numpy does not write), DATA_LOSS (fewer values than the shape says), UNIMPLEMENTED (texts,
+ * dates, complex numbers, records, and Python's objects, which are never read: to read them is to run code). */
 liana_status liana__npy_open(const char *path, liana__npy_array *array, liana__error *error) LIANA_MUST_USE;
 /* Reads row `index` along the first axis: values [row_values] in C order, in the machine's byte order. The array has an
  * axis, and the index is below its length. Errors: IO_ERROR, DATA_LOSS (the file is shorter now). */

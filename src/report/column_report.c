@@ -40,7 +40,12 @@ static liana_status read_values(series *own, liana__error *error)
     own->others = 0;
     for (uint64_t i = 0; status == LIANA_OK && i < source->num_records; i++) {
         liana_source_record record;
+        own->values[i] = (double)NAN;
         status = liana__source_read(source, i, scratch, &record, error);
+        if (source->skip_damage && liana__source_is_bad_record(status)) {
+            status = LIANA_OK;
+            continue;
+        }
         if (status != LIANA_OK) break;
         const char *values = record.values[own->component];
         double *value = &own->values[i];

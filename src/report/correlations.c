@@ -124,7 +124,7 @@ static void add_pair(const counting *own, size_t row, size_t column)
 }
 
 /* A number outside of its category's names is missing. */
-static liana_status read_values(const counting *own, const liana_source_record *record)
+static void read_values(const counting *own, const liana_source_record *record)
 {
     const liana__source *source = own->source;
     for (size_t i = 0; i < own->count; i++) {
@@ -139,7 +139,6 @@ static liana_status read_values(const counting *own, const liana_source_record *
         }
         if (one->categories && !(*value >= 0 && *value < (double)one->categories)) *value = (double)NAN;
     }
-    return LIANA_OK;
 }
 
 static liana_status count_records(counting *own, liana__error *error)
@@ -149,7 +148,11 @@ static liana_status count_records(counting *own, liana__error *error)
     for (uint64_t i = 0; status == LIANA_OK && i < own->source->num_records; i++) {
         liana_source_record record;
         status = liana__source_read(own->source, i, scratch, &record, error);
-        if (status == LIANA_OK) status = read_values(own, &record);
+        if (own->source->skip_damage && liana__source_is_bad_record(status)) {
+            status = LIANA_OK;
+            continue;
+        }
+        if (status == LIANA_OK) read_values(own, &record);
         for (size_t row = 0; status == LIANA_OK && row < own->count; row++) {
             for (size_t column = row; column < own->count; column++) add_pair(own, row, column);
         }

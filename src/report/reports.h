@@ -30,8 +30,8 @@ liana_status liana__report_classes(liana__run *run, const char *folder,
 typedef liana_status (*liana__on_bars)(void *user, size_t number, const liana__bars *bars);
 
 /* Counts the values of each component of a source: the names of categories, and ranges of other numbers. Texts are left
- * out, and columns after the first 24. Values that are not finite are in no range; the title has their number. Errors:
- * those of reading and of the caller. */
+ * out, and columns after the first 24. Values that are not finite are in no range; the title has their number. With
+ * the source's skip_damage, records that cannot be read are left out. Errors: those of reading and of the caller. */
 liana_status liana__report_columns(const liana__source *source, liana__on_bars on_bars, void *user, liana__error *error)
     LIANA_MUST_USE;
 
@@ -64,8 +64,9 @@ typedef struct liana__correlations {
  * - a category and a number: the correlation ratio, the root of the sum of squares between the categories over the
  *   whole (Fisher, "Statistical Methods for Research Workers", 1925, chapter VIII).
  * It is not defined for a column with only one value, nor for one record. Records where one of the two is not finite
- * are left out of that pair. Columns after the first LIANA__MOST_CORRELATED, texts, and categories of more than 100
- * names are left out. Everything is in the arena. Errors: those of reading; OUT_OF_MEMORY. */
+ * are left out of that pair, and with the source's skip_damage those that cannot be read of all. Columns after the
+ * first LIANA__MOST_CORRELATED, texts, and categories of more than 100 names are left out. Everything is in the arena.
+ * Errors: those of reading; OUT_OF_MEMORY. */
 liana_status liana__correlations_find(const liana__source *source, const liana__correlation_request *request,
                                       liana__arena *arena, liana__correlations *found, liana__error *error)
     LIANA_MUST_USE;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 10 };
+enum { ROWS = 10, DAMAGED = -99 };
 
 /* A row of a table in memory. */
 typedef struct row {
@@ -24,9 +24,16 @@ static const row rows[ROWS] = {
     {{6, 4, 5}, 2, 0},    {{7, 8.5f, 5}, 0, 0}, {{8, 7, 5}, 1, 1},    {{9, 7.5f, 5}, 2, 1}, {{10, 11, 5}, 0, 0},
 };
 
+/* A source begins with what all have in common. */
+typedef struct memory_table {
+    liana__source source;
+    const row *content;
+} memory_table;
+
 static liana_status read_row(void *handle, liana_source_record *record)
 {
-    const row *one = &((const row *)handle)[record->index];
+    const row *one = &((const memory_table *)handle)->content[record->index];
+    if (one->kind == DAMAGED) return liana__fail(record->error, LIANA_DATA_LOSS, "damaged");
     record->has_label = true;
     record->label = one->label;
     record->values[0] = one->numbers;
@@ -42,25 +49,24 @@ static liana__column items[] = {{.name = "numbers", .from = {3, numbers}},
                                 {.name = "kind", .category = true, .vocabulary = {3, kinds}}};
 static const liana__columns columns = {2, items};
 
-static liana__source table(const row *content, uint64_t count)
+static memory_table table(const row *content, uint64_t count)
 {
-    return (liana__source){.kind = &type,
-                           .is_plain = true,
-                           .handle = (void *)(uintptr_t)content,
-                           .num_records = count,
-                           .lacks_images = true,
-                           .has_labels = true,
-                           .num_components = 2,
-                           .components = components,
-                           .columns = &columns};
+    return (memory_table){.source = {.kind = &type,
+                                     .num_records = count,
+                                     .lacks_images = true,
+                                     .has_labels = true,
+                                     .num_components = 2,
+                                     .components = components,
+                                     .columns = &columns},
+                          .content = content};
 }
 
 static double *find(const row *content, uint64_t count, liana__arena *arena, liana__correlations *found)
 {
-    const liana__source source = table(content, count);
+    const memory_table made = table(content, count);
     const liana__correlation_request request = {.num_classes = 2};
     liana__error error = {0};
-    assert_ok(liana__correlations_find(&source, &request, arena, found, &error), &error);
+    assert_ok(liana__correlations_find(&made.source, &request, arena, found, &error), &error);
     assert_int_equal(found->count, 5);
     return found->values;
 }
@@ -145,6 +151,24 @@ static void test_what_is_not_defined(void **state)
     assert_compare(got[5 * 4 + 1], <=, 1);
 }
 
+/* A record that cannot be read is an error, or left out where the data say so. numpy: as without rows 3 and 7. */
+static void test_records_that_cannot_be_read(void **state)
+{
+    (void)state;
+    LIANA__SCOPED(liana__arena) arena = {0};
+    liana__correlations found;
+    liana__error error = {0};
+    row content[ROWS];
+    memcpy(content, rows, sizeof rows);
+    content[3].kind = content[7].kind = DAMAGED;
+    memory_table made = table(content, ROWS);
+    const liana__correlation_request request = {.num_classes = 2};
+    assert_int_equal(liana__correlations_find(&made.source, &request, &arena, &found, &error), LIANA_DATA_LOSS);
+    made.source.skip_damage = true;
+    assert_ok(liana__correlations_find(&made.source, &request, &arena, &found, &error), &error);
+    assert_near(found.values[5 * 1 + 2], 0.9062434248113426, 1e-12);
+}
+
 /* ---- pictures ---- */
 
 static void test_the_matrix_is_drawn(void **state)
@@ -207,9 +231,9 @@ static void test_frequencies_of_odd_columns(void **state)
     memcpy(content, rows, sizeof rows);
     for (int i = 0; i < ROWS; i++) content[i].numbers[0] = i % 2 ? NAN : INFINITY;
     content[3].numbers[1] = NAN;
-    const liana__source source = table(content, ROWS);
+    const memory_table made = table(content, ROWS);
     seen all = {0};
-    assert_ok(liana__report_columns(&source, keep, &all, &error), &error);
+    assert_ok(liana__report_columns(&made.source, keep, &all, &error), &error);
     assert_string_equal(all.titles[0], "x (in numbers): 10 not finite");
     assert_string_equal(all.titles[1], "y (in numbers): 1 not finite");
     assert_string_equal(all.titles[2], "fixed (in numbers)");
@@ -227,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_known_answers),
         cmocka_unit_test(test_values_that_are_not_finite_are_left_out_by_pair),
         cmocka_unit_test(test_what_is_not_defined),
+        cmocka_unit_test(test_records_that_cannot_be_read),
         cmocka_unit_test(test_the_matrix_is_drawn),
         cmocka_unit_test(test_frequencies_of_odd_columns),
     };

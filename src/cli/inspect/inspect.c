@@ -199,9 +199,9 @@ static liana_status inspect_record(const char *path, int64_t number, liana__valu
     if (format != LIANA__RECORD_NONE) return liana__inspect_record(path, number, format, report, arena, error);
     const char *looks = liana__sniff(head, size);
     return liana__fail(error, LIANA_INVALID_DATA,
-                       "'%s'%s%s has no records; --record is for TFRecord, CSV, TSV, tar, IDX, .npy and CIFAR files, "
+                       "'%s'%s%s%s has no records; --record is for TFRecord, CSV, TSV, tar, IDX, .npy and CIFAR files, "
                        "and for folders of data",
-                       path, looks ? ", which looks like " : "", looks ? looks : "");
+                       path, looks ? ", which looks like " : "", looks ? looks : "", looks ? "," : "");
 }
 
 static liana_status inspect_path(const char *path, liana__value *report, liana__arena *arena, liana__error *error)

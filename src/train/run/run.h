@@ -200,7 +200,8 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
 liana_status liana__run_open_test(liana__run *run, liana__error *error) LIANA_MUST_USE;
 /* Starts the loader of a part, for looking at the data of a run that liana__run_open_model has opened: its batches come
  * as in training, with sampling and augmentation, and have what the data have: `image`, `label`, and each component
- * that is no text, in its own dtype. Nothing is cached. Errors: those of the loader; INVALID_DATA (texts alone). */
+ * that is no text, in its own dtype. A smaller last batch is kept, nothing is cached. Errors: those of the loader;
+ * INVALID_DATA (texts alone). */
 liana_status liana__run_open_batches(liana__run *run, liana__run_data *part, liana__error *error) LIANA_MUST_USE;
 void liana__run_close_data(liana__run_data *data);
 

@@ -380,7 +380,6 @@ liana_status liana__run_open_batches(liana__run *run, liana__run_data *part, lia
     size_t count = 0;
     if (part->loader) return LIANA_OK;
     if (!train->microbatch) train->microbatch = liana__default_microbatch(run->model, train->batch_size);
-    if (part == &run->training) LIANA_TRY(check_steps(run, part, error));
     if (!source->lacks_images) {
         wanted[count++] = (liana__wanted_component){.maker = LIANA__MAKE_IMAGE, .name = "image"};
     }
@@ -396,6 +395,7 @@ liana_status liana__run_open_batches(liana__run *run, liana__run_data *part, lia
     liana__loader_options options = loader_options(run, part);
     options.components = wanted;
     options.num_components = count;
+    options.remainder = LIANA__REMAINDER_KEEP; /* data can be looked at that cannot be trained on like this */
     if (!count) return liana__fail(error, LIANA_INVALID_DATA, "the data have texts alone, and no numbers for a batch");
     return liana__loader_create(source, &options, &part->loader, error);
 }

@@ -27,13 +27,15 @@ static double *allocate_counts(liana__data_page *own)
     return liana__arena_allocate(&own->arena, (size_t)(own->run->num_classes + 1) * sizeof(double));
 }
 
-static liana_status draw_labels(liana__data_page *own, const char *const *names, const double *training)
+/* Those of the training beside those of the validation, or those of another part alone. */
+static liana_status draw_labels(liana__data_page *own, const char *const *names, const double *counts)
 {
     const liana__run *run = own->run;
+    const bool trains = own->data == &run->training;
     double *shares = allocate_counts(own), *validation = allocate_counts(own);
     if (!shares || !validation) return liana__fail_memory(own->error, "labels");
-    for (int64_t c = 0; c < run->num_classes; c++) shares[c] = training[c] / (double)own->source->num_records;
-    liana__bar_series series[2] = {{"training", shares, liana__ink_first},
+    for (int64_t c = 0; c < run->num_classes; c++) shares[c] = counts[c] / (double)own->source->num_records;
+    liana__bar_series series[2] = {{own->noun, shares, trains ? liana__ink_first : liana__ink_second},
                                    {"validation", validation, liana__ink_second}};
     liana__bars bars = {.title = "Number of examples in each class",
                         .labels = names,
@@ -41,7 +43,7 @@ static liana_status draw_labels(liana__data_page *own, const char *const *names,
                         .series = series,
                         .num_series = 1,
                         .percent = true};
-    if (run->validation.source) {
+    if (trains && run->validation.source) {
         LIANA_TRY(count_part(own, run->validation.source, validation));
         for (int64_t c = 0; c < run->num_classes; c++) validation[c] /= (double)run->validation.source->num_records;
         bars.num_series = 2;
@@ -52,7 +54,7 @@ static liana_status draw_labels(liana__data_page *own, const char *const *names,
 static liana_status draw_sampling(liana__data_page *own, const char *const *names, const double *training)
 {
     const liana__run *run = own->run;
-    if (!run->training.sampler) return LIANA_OK;
+    if (own->data != &run->training || !run->training.sampler) return LIANA_OK;
     double *after = allocate_counts(own);
     int64_t *counts = liana__arena_allocate(&own->arena, (size_t)(run->num_classes + 1) * sizeof *counts);
     if (!after || !counts) return liana__fail_memory(own->error, "labels");
@@ -76,13 +78,13 @@ static liana_status draw_sampling(liana__data_page *own, const char *const *name
 
 static liana_status draw_counts(liana__data_page *own)
 {
-    double *training = allocate_counts(own);
+    double *counts = allocate_counts(own);
     const char **names = liana__arena_allocate(&own->arena, (size_t)(own->run->num_classes + 1) * sizeof *names);
-    if (!training || !names) return liana__fail_memory(own->error, "labels");
+    if (!counts || !names) return liana__fail_memory(own->error, "labels");
     for (int64_t c = 0; c < own->run->num_classes; c++) names[c] = liana__data_page_class(own, c);
-    LIANA_TRY(count_part(own, own->source, training));
-    LIANA_TRY(draw_labels(own, names, training));
-    return draw_sampling(own, names, training);
+    LIANA_TRY(count_part(own, own->source, counts));
+    LIANA_TRY(draw_labels(own, names, counts));
+    return draw_sampling(own, names, counts);
 }
 
 /* ---- sizes ---- */
@@ -177,9 +179,9 @@ static liana_status draw_contents(liana__data_page *own, bool samples_alone)
 static liana_status draw_part(liana__data_page *own, liana__report_part part, bool of_all)
 {
     if (!own->source->num_records) return LIANA_OK;
-    LIANA_TRY(draw_contents(own, of_all && part != LIANA__PART_TRAINING));
-    const bool has_images = !own->source->lacks_images;
-    if (part == LIANA__PART_TRAINING && own->source->has_labels && own->run->num_classes) LIANA_TRY(draw_counts(own));
+    const bool samples_alone = of_all && part != LIANA__PART_TRAINING, has_images = !own->source->lacks_images;
+    LIANA_TRY(draw_contents(own, samples_alone));
+    if (!samples_alone && own->source->has_labels && own->run->num_classes) LIANA_TRY(draw_counts(own));
     if (part != LIANA__PART_TRAINING || !has_images) return LIANA_OK;
     LIANA_TRY(liana__draw_augmented(own));
     return liana__draw_batches(own);

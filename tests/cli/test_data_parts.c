@@ -65,6 +65,7 @@ static void test_each_part_is_drawn(void **state)
     got = liana__test_command("data", config, "--out", folder_of("one"), "--part", "validation");
     assert_says(got.out, "one/validation-samples.png");
     assert_says(got.out, "one/validation-sizes.png");
+    assert_says(got.out, "one/validation-labels.png");
     assert_never_says(got.out, "one/samples.png");
     assert_never_says(got.out, "test-samples");
     assert_code(got, 0);

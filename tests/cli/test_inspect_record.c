@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static json_t *record_of(const char *path, const char *number)
 {
@@ -270,6 +271,38 @@ static void test_tables(void **state)
     assert_refused(liana__test_command("inspect", path, "--record", "2"), 1, "t.csv", "from 0 to 1");
 }
 
+/* Archives, folders of classes and CIFAR's files are read as training reads them. */
+static void test_other_sources(void **state)
+{
+    (void)state;
+    LIANA__SCOPED(liana__text) png = {0};
+    static uint8_t pixels[4 * 3 * 3], batch[2 * 3073];
+    liana__error error = {0};
+    liana__test_folder();
+    assert_ok(liana__png_encode(pixels, 4, 3, 3, &png, &error), &error);
+    assert_int_equal(mkdir(liana__test_path("classes"), 0700), 0);
+    assert_int_equal(mkdir(liana__test_path("classes/cat"), 0700), 0);
+    assert_int_equal(mkdir(liana__test_path("classes/dog"), 0700), 0);
+    liana__test_write("classes/cat/a.png", png.data, png.length);
+    liana__test_write("classes/dog/b.png", png.data, png.length);
+    json_t *record = record_of(liana__test_path("classes"), "1");
+    assert_string_equal(json_string_value(json_object_get(feature_of(record, "label"), "class")), "dog");
+    const json_t *image = value_of(record, "image", 0);
+    assert_int_equal(json_integer_value(json_object_get(image, "height")), 4);
+    assert_int_equal(json_integer_value(json_object_get(image, "bytes")), png.length);
+    json_decref(record);
+    assert_refused(liana__test_command("inspect", liana__test_path("classes"), "--record", "2"), 1, "from 0 to 1");
+    for (int i = 0; i < 3072; i++) batch[3073 + 1 + i] = (uint8_t)(i % 251);
+    batch[3073] = 7;
+    record = record_of(liana__test_write("data_batch_1.bin", batch, sizeof batch), "1");
+    assert_int_equal(json_integer_value(value_of(record, "label", 0)), 7);
+    assert_kind(record, "image", "u8", 32 * 32 * 3);
+    /* The file has one colour after the other; the image has three values for each pixel. */
+    assert_int_equal(json_integer_value(value_of(record, "image", 3)), 1);
+    assert_int_equal(json_integer_value(value_of(record, "image", 1)), 1024 % 251);
+    json_decref(record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_idx_files),
         cmocka_unit_test(test_arrays_of_numpy),
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_other_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,9 +176,7 @@ static void test_the_matrix_is_drawn(void **state)
     (void)state;
     liana__error error = {0};
     liana__test_folder();
-    static const char *const names[] = {"a\x1b[31m",
-                                        "\xe2\x80\xae"
-                                        "evil",
+    static const char *const names[] = {"a\x1b[31m", "\xe2\x80\xae\x65vil",
                                         "a long name that does not fit beside the matrix"};
     static const bool categories[] = {false, false, true};
     static const double values[] = {1, -1, NAN, -1, 1, 0.9, NAN, 0.9, 1};

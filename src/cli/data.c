@@ -3,9 +3,11 @@
 #include "cli/remote_files.h"
 #include "cli/session.h"
 #include "report/reports.h"
+#include "report/web/augment_page.h"
 
 static const liana__option options[] = {
-    {LIANA__OPTION_OUT("the folder for the pictures (required)")},
+    {LIANA__OPTION_OUT("the folder for the pictures (required, unless there is --html)")},
+    {"html", "FILE", "a page to try out augmentation in a browser, on some of the images"},
     {LIANA__OPTION_PLUGINS},
     {LIANA__OPTION_JSON},
     {0},
@@ -24,23 +26,39 @@ static void print_note(void *user, const char *note)
     liana__invocation_print_json(invocation, event);
 }
 
+static liana_status draw_pictures(liana__invocation *invocation, liana__run *run)
+{
+    char missing[512];
+    liana__sending sending;
+    liana__fonts_note(run->class_names.items, run->class_names.count, missing, sizeof missing);
+    if (*missing) fprintf(invocation->err, "%s\n", missing);
+    LIANA_TRY(liana__sending_start(invocation, liana__invocation_text(invocation, "out"), &sending));
+    return liana__sending_end(invocation, &sending,
+                              liana__report_data(run, sending.folder, liana__session_picture, invocation,
+                                                 &invocation->error));
+}
+
+static liana_status write_page(liana__invocation *invocation, liana__run *run)
+{
+    const char *path = liana__invocation_text(invocation, "html");
+    LIANA_TRY(liana__augment_page_write(run, invocation->operands[0], path, &invocation->error));
+    liana__session_picture(invocation, path);
+    return LIANA_OK;
+}
+
 static liana_status run(liana__invocation *invocation)
 {
-    LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the pictures"));
+    bool page = liana__invocation_has(invocation, "html"), pictures = liana__invocation_has(invocation, "out");
+    if (!page) LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the pictures"));
     LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
     LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
     liana__error *error = &invocation->error;
     LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
-    liana__sending sending;
     liana__run_options wanted = {.training = true, .on_note = print_note, .user = invocation};
     LIANA_TRY(liana__config_require_training_data(&session.config, error));
     LIANA_TRY(liana__run_open_model(session.context, &session.config, &wanted, &run, error));
-    char missing[512];
-    liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
-    if (*missing) fprintf(invocation->err, "%s\n", missing);
-    LIANA_TRY(liana__sending_start(invocation, liana__invocation_text(invocation, "out"), &sending));
-    return liana__sending_end(invocation, &sending,
-                              liana__report_data(&run, sending.folder, liana__session_picture, invocation, error));
+    if (pictures) LIANA_TRY(draw_pictures(invocation, &run));
+    return page ? write_page(invocation, &run) : LIANA_OK;
 }
 
 const liana__command liana__subcommand_data = {
@@ -50,7 +68,10 @@ const liana__command liana__subcommand_data = {
     .help = "Draws as .png and as .svg: samples of the training images with their classes; the frequency of\n"
             "the classes in training and validation, before and after oversampling; the sizes of the images;\n"
             "and originals beside their augmented images. Of tables: the frequency of the classes, and of the\n"
-            "values of each column.\n",
+            "values of each column.\n"
+            "\n"
+            "With --html writes one file, which a browser opens without a network: some of the images, and all\n"
+            "augmentations with a slider for each option, drawn by liana's own code in WebAssembly.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

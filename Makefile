@@ -96,6 +96,7 @@ bench: ## measure speed and memory of liana, PyTorch, JAX and TensorFlow: a tabl
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana bench_step bench_run bench_report
 	bench/bench.sh $(BUILD)
+	bench/bench_page.sh $(BUILD) || [ $$? -eq 77 ]
 
 bench-docs: ## the same, written into docs/performance.md and docs/images
 	$(MAKE) bench DOCS=yes

@@ -23,7 +23,7 @@ function(liana_find_wasm)
     set(LIANA_WASM_MISSING "" PARENT_SCOPE)
   else()
     string(REGEX REPLACE "\n.*" "" said "${said}")
-    set(LIANA_WASM_MISSING "${said}" PARENT_SCOPE)
+    set(LIANA_WASM_MISSING "${LIANA_WASM_COMPILER} does not link WebAssembly: ${said}" PARENT_SCOPE)
   endif()
 endfunction()
 

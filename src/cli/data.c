@@ -5,13 +5,15 @@
 #include "cli/remote_files.h"
 #include "cli/session.h"
 #include "report/reports.h"
+#include "report/web/augment_page.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const liana__option options[] = {
-    {LIANA__OPTION_OUT("the folder for the pictures (required, except with --batch)")},
+    {LIANA__OPTION_OUT("the folder for the pictures (required, unless there is --html or --batch)")},
+    {"html", "FILE", "a page to try out augmentation in a browser, on some of the training images"},
     {"part", "PART", "the data: training, validation, test or all (default: all; of a batch training)"},
     {"seed", "N", "which set of images is drawn, from 1 (default: the next one after the folder's last)"},
     {"batch", "[N]", "print the components of batch N of the first epoch, from 0 (default: 0), instead of drawing"},
@@ -130,6 +132,14 @@ static liana_status draw_pictures(liana__invocation *invocation, liana__run *run
     return liana__sending_end(invocation, &sending, draw(invocation, run, part, sending.folder));
 }
 
+static liana_status write_page(liana__invocation *invocation, liana__run *run)
+{
+    const char *path = liana__invocation_text(invocation, "html");
+    LIANA_TRY(liana__augment_page_write(run, invocation->operands[0], path, &invocation->error));
+    liana__session_picture(invocation, path);
+    return LIANA_OK;
+}
+
 /* ---- a batch ---- */
 
 static liana_status print_batch(liana__invocation *invocation, liana__run *run, liana__report_part part)
@@ -150,8 +160,8 @@ static liana_status print_batch(liana__invocation *invocation, liana__run *run, 
 
 static liana_status refuse_with_batch(liana__invocation *invocation)
 {
-    static const char *const others[] = {"out", "seed"};
-    for (size_t i = 0; i < 2; i++) {
+    static const char *const others[] = {"out", "seed", "html"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (!liana__invocation_has(invocation, others[i])) continue;
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
                            "data: --batch prints and draws nothing, so --%s does not belong to it", others[i]);
@@ -159,22 +169,37 @@ static liana_status refuse_with_batch(liana__invocation *invocation)
     return LIANA_OK;
 }
 
-static liana_status run(liana__invocation *invocation)
+/* Which parts of the data the options are about. */
+static liana_status find_part(liana__invocation *invocation, liana__report_part *part)
 {
-    const bool of_batch = liana__invocation_has(invocation, "batch");
-    liana__report_part part = of_batch ? LIANA__PART_TRAINING : LIANA__PART_ALL;
+    const bool of_batch = liana__invocation_has(invocation, "batch"), page = liana__invocation_has(invocation, "html");
+    *part = of_batch ? LIANA__PART_TRAINING : LIANA__PART_ALL;
     if (of_batch) LIANA_TRY(refuse_with_batch(invocation));
-    if (!of_batch) LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the pictures"));
-    LIANA_TRY(read_part(invocation, &part));
-    if (of_batch && part == LIANA__PART_ALL) {
+    if (!of_batch && !page) LIANA_TRY(liana__invocation_require(invocation, "out", "the folder for the pictures"));
+    LIANA_TRY(read_part(invocation, part));
+    if (of_batch && *part == LIANA__PART_ALL) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
                            "data: --batch is of one part: --part training, validation or test");
     }
+    if (page && *part != LIANA__PART_ALL && *part != LIANA__PART_TRAINING) {
+        return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                           "data: --html is of training images, which are augmented: leave out --part %s",
+                           liana__report_part_names[*part]);
+    }
+    return LIANA_OK;
+}
+
+static liana_status run(liana__invocation *invocation)
+{
+    liana__report_part part;
+    LIANA_TRY(find_part(invocation, &part));
     LIANA__SCOPED_BY(liana__session_close) liana__session session = {0};
     LIANA_TRY(liana__session_open(invocation, invocation->operands[0], &session));
     LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     LIANA_TRY(open_run(invocation, &session, part, &run));
-    return of_batch ? print_batch(invocation, &run, part) : draw_pictures(invocation, &run, part);
+    if (liana__invocation_has(invocation, "batch")) return print_batch(invocation, &run, part);
+    if (liana__invocation_has(invocation, "out")) LIANA_TRY(draw_pictures(invocation, &run, part));
+    return liana__invocation_has(invocation, "html") ? write_page(invocation, &run) : LIANA_OK;
 }
 
 const liana__command liana__subcommand_data = {
@@ -190,7 +215,9 @@ const liana__command liana__subcommand_data = {
             "--part draws one part with all that there is to draw of it; test data need no labels, and\n"
             "validation and test data no training data.\n"
             "--batch prints what is in a batch: each component with its dtype, its shape, its smallest, mean and\n"
-            "largest value, and its first values.\n",
+            "largest value, and its first values.\n"
+            "--html writes one file, which a browser opens without a network: some of the images, and all\n"
+            "augmentations with a slider for each option, drawn by liana's own code in WebAssembly.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

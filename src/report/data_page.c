@@ -146,7 +146,7 @@ liana_status liana__data_page_decode(liana__data_page *page, uint64_t record, in
     *image = (liana__page_image){.height = height, .width = width, .label = -1};
     LIANA_TRY(liana__source_read(page->source, record, page->scratch, &read, page->error));
     image->name = record_name(page, record, &read);
-    if (page->source->has_labels) {
+    if (page->source->has_labels && run->num_classes) {
         LIANA_TRY(liana__source_label(page->source, record, &read, run->config->data.label_offset, run->num_classes,
                                       &image->label, page->error));
     }

@@ -1,5 +1,5 @@
 /* Models as boxes and arrows: which boxes there are, where they stand, and that all architectures fit. */
-#include "harness/harness.h"
+#include "harness/models/one_model.h"
 
 #include "base/file.h"
 #include "base/scoped.h"
@@ -14,26 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static liana_context *context;
-static liana_model *model;
 static liana__arena arena;
 static liana__error error;
 
-static int set_up(void **state)
+static int end_with_arena(void **state)
 {
-    (void)state;
-    error = (liana__error){0};
-    if (liana_context_create(&(liana_context_options){.num_threads = 1}, &context) != LIANA_OK) return -1;
-    return liana_model_create(context, NULL, &model) == LIANA_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    liana_model_destroy(model);
-    liana_context_destroy(context);
     liana__arena_free(&arena);
-    return 0;
+    error = (liana__error){0};
+    return end(state);
 }
 
 static liana__model_boxes boxes_of(const liana_model *which)
@@ -163,22 +151,20 @@ static void test_all_architectures_fit(void **state)
     size_t count = 0;
     for (size_t i = 0; liana__architectures[i]; i++, count++) {
         const liana__architecture *one = liana__architectures[i];
-        liana_model *made;
-        assert_ok(liana_model_create(context, NULL, &made), &context->error);
-        assert_ok(liana__architecture_add(made, LIANA_HERE, one, NULL, one->name), &context->error);
-        const liana__model_boxes found = boxes_of(made);
+        start_again();
+        assert_ok(liana__architecture_add(model, LIANA_HERE, one, NULL, one->name), &context->error);
+        const liana__model_boxes found = boxes_of(model);
         size_t layers = 0;
         int64_t parameters = 0;
         for (size_t k = 0; k < found.count; k++) {
             layers += found.boxes[k].num_layers;
             parameters += found.boxes[k].parameters;
         }
-        assert_int_equal(layers, made->num_layers);
-        assert_int_equal(parameters, liana__model_num_parameters(made, false));
+        assert_int_equal(layers, model->num_layers);
+        assert_int_equal(parameters, liana__model_num_parameters(model, false));
         assert_compare(found.count, <=, LIANA__MOST_BOXES, i);
         for (size_t k = 0; k < found.num_edges; k++) assert_compare(found.edges[k].from, <, found.edges[k].to, i, k);
-        assert_ok(liana__model_picture_write(liana__test_path("m.svg"), made, &error), &error);
-        liana_model_destroy(made);
+        assert_ok(liana__model_picture_write(liana__test_path("m.svg"), model, &error), &error);
     }
     assert_compare(count, >, 30);
 }
@@ -258,7 +244,7 @@ static void test_grouped_digits(void **state)
     }
 }
 
-#define with_model(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define with_model(test) cmocka_unit_test_setup_teardown(test, begin, end_with_arena)
 
 int main(void)
 {
@@ -271,5 +257,5 @@ int main(void)
         with_model(test_names_that_could_harm),
         cmocka_unit_test(test_grouped_digits),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -3,8 +3,8 @@
 
 #include "base/file.h"
 #include "base/scoped.h"
-#include "data/image/decode.h"
 #include "remote/store.h"
+#include "report/data_page.h"
 #include "report/web/augment_page_assets.h"
 
 #include <string.h>
@@ -12,27 +12,19 @@
 /* Few and small enough that the file opens at once. */
 enum { MOST_IMAGES = 12, MOST_BYTES = 8 << 20 };
 
-typedef struct writer {
-    liana__run *run;
-    liana__arena arena;
-    liana__error *error;
-    void *scratch;
-    liana__decoder decoder;
-} writer;
-
 /* ---- values ---- */
 
-static void set(writer *own, liana__value *map, const char *key, liana__value *item)
+static void set(liana__data_page *own, liana__value *map, const char *key, liana__value *item)
 {
     if (map) liana__value_set(&own->arena, map, key, item);
 }
 
-static void set_text(writer *own, liana__value *map, const char *key, const char *text)
+static void set_text(liana__data_page *own, liana__value *map, const char *key, const char *text)
 {
     set(own, map, key, liana__value_string(&own->arena, text ? text : ""));
 }
 
-static void set_int(writer *own, liana__value *map, const char *key, int64_t number)
+static void set_int(liana__data_page *own, liana__value *map, const char *key, int64_t number)
 {
     set(own, map, key, liana__value_int(&own->arena, number));
 }
@@ -56,57 +48,33 @@ static char *to_base64(liana__arena *arena, const uint8_t *bytes, size_t size)
 
 /* ---- images ---- */
 
-static const char *class_name(writer *own, int32_t number)
-{
-    const liana__strings *names = &own->run->class_names;
-    if (number < 0) return "";
-    if ((size_t)number < names->count) return names->items[number];
-    return liana__arena_format(&own->arena, "class %d", (int)number);
-}
-
-static liana__value *image_of(writer *own, uint64_t record, int32_t label, const uint8_t *pixels, size_t size)
+static liana__value *image_of(liana__data_page *own, uint64_t record, const liana__page_image *read, size_t size)
 {
     liana__value *image = liana__value_map(&own->arena);
     set_int(own, image, "record", (int64_t)record);
-    set_text(own, image, "label", class_name(own, label));
-    set_text(own, image, "pixels", to_base64(&own->arena, pixels, size));
+    set_text(own, image, "label", liana__data_page_class(own, read->label));
+    set_text(own, image, "pixels", to_base64(&own->arena, read->pixels, size));
     return image;
 }
 
-static liana_status decode(writer *own, uint64_t index, const liana_image_shape *shape, uint8_t *pixels, int32_t *label)
+/* The first set that `liana data` draws. */
+static liana_status add_images(liana__data_page *own, const liana_image_shape *shape, liana__value *list)
 {
-    const liana__run *run = own->run;
-    const liana__source *source = run->training.source;
-    liana_source_record record;
-    liana__decode_options options = {.height = shape->height,
-                                     .width = shape->width,
-                                     .channels = shape->channels,
-                                     .antialias = run->config->data.resize.antialias};
-    *label = -1;
-    LIANA_TRY(liana__source_read(source, index, own->scratch, &record, own->error));
-    if (source->has_labels && run->num_classes) {
-        LIANA_TRY(liana__source_label(source, index, &record, run->config->data.label_offset, run->num_classes, label,
-                                      own->error));
-    }
-    if (liana__decode_record(&own->decoder, &options, &record, NULL, pixels, own->error) == LIANA_OK) return LIANA_OK;
-    return liana__source_fail_within(source, index, &record, own->error);
-}
-
-/* Taken evenly from all, as those of `liana data` are. */
-static liana_status add_images(writer *own, const liana_image_shape *shape, liana__value *list)
-{
-    uint64_t total = own->run->training.source->num_records;
-    size_t size = liana__augment_size(shape), room = MOST_BYTES / size;
-    uint64_t count = room < 1 ? 1 : room < MOST_IMAGES ? room : MOST_IMAGES;
-    uint8_t *pixels = liana__arena_allocate(&own->arena, size);
-    if (!pixels) return liana__fail_memory(own->error, "an image");
+    const uint64_t total = own->source->num_records, most = total < MOST_IMAGES ? total : MOST_IMAGES;
+    const size_t size = liana__augment_size(shape), room = MOST_BYTES / size;
+    const uint64_t count = room < 1 ? 1 : room < most ? room : most;
     for (uint64_t i = 0; i < count && i < total; i++) {
-        int32_t label;
-        uint64_t record = liana__permute(1, 0, i, total);
-        LIANA_TRY(decode(own, record, shape, pixels, &label));
-        liana__value_add(&own->arena, list, image_of(own, record, label, pixels, size));
+        liana__page_image image;
+        const uint64_t record = liana__data_page_choose(own, i, count);
+        const liana_status status = liana__data_page_decode(own, record, shape->height, shape->width, &image);
+        if (liana__data_page_leaves_out(own, status)) continue;
+        LIANA_TRY(status);
+        liana__value_add(&own->arena, list, image_of(own, record, &image, size));
     }
-    return LIANA_OK;
+    if (list->count) return LIANA_OK;
+    return liana__fail(own->error, LIANA_INVALID_DATA,
+                       "none of the first %llu images can be read; 'liana check' names the bad records",
+                       (unsigned long long)count);
 }
 
 /* ---- stages ---- */
@@ -123,7 +91,7 @@ static const char *kind_of(const liana__field *field)
     }
 }
 
-static liana__value *row_of(writer *own, const liana__field *field, const liana__value *defaults)
+static liana__value *row_of(liana__data_page *own, const liana__field *field, const liana__value *defaults)
 {
     liana__value *row = liana__value_map(&own->arena);
     set_text(own, row, "name", field->name);
@@ -154,7 +122,7 @@ static const char *why_not(const liana_augmentation_type *kind)
     return "it is a part of a program or a plugin, whose code is not on the page";
 }
 
-static liana_status add_stage(writer *own, const liana_augmentation_type *kind, liana__value *list)
+static liana_status add_stage(liana__data_page *own, const liana_augmentation_type *kind, liana__value *list)
 {
     const liana__fields *fields = &kind->part.options;
     liana__value *stage = liana__value_map(&own->arena), *rows = liana__value_list(&own->arena);
@@ -175,7 +143,7 @@ static liana_status add_stage(writer *own, const liana_augmentation_type *kind, 
 }
 
 /* The configured list, under the stages' own names: every entry as a map of its options. It was checked before. */
-static liana__value *configured(writer *own)
+static liana__value *configured(liana__data_page *own)
 {
     liana__value *list = liana__value_list(&own->arena);
     const liana__value *from = own->run->config->data.augment;
@@ -199,7 +167,7 @@ static liana__value *configured(writer *own)
 
 /* ---- the file ---- */
 
-static liana_status gather(writer *own, const char *title, liana__value **data)
+static liana_status gather(liana__data_page *own, const char *title, liana__value **data)
 {
     const liana__run *run = own->run;
     const liana__augment *augment = run->training.augment;
@@ -262,7 +230,7 @@ static void add_bytes(liana__text *page, const unsigned char *bytes, size_t size
 }
 
 /* Puts in what a name of the template stands for. */
-static void put_in(writer *own, const char *name, size_t length, const char *title, const liana__value *data,
+static void put_in(liana__data_page *own, const char *name, size_t length, const char *title, const liana__value *data,
                    liana__text *page)
 {
     if (strncmp(name, "TITLE", length) == 0) add_escaped(page, title);
@@ -275,7 +243,7 @@ static void put_in(writer *own, const char *name, size_t length, const char *tit
     }
 }
 
-static void fill_template(writer *own, const char *title, const liana__value *data, liana__text *page)
+static void fill_template(liana__data_page *own, const char *title, const liana__value *data, liana__text *page)
 {
     const char *next = (const char *)liana__web_page_html, *end = next + liana__web_page_html_size;
     while (next < end) {
@@ -289,7 +257,7 @@ static void fill_template(writer *own, const char *title, const liana__value *da
     }
 }
 
-static liana_status write_page(writer *own, const char *title, const char *path)
+static liana_status write_page(liana__data_page *own, const char *title, const char *path)
 {
     liana__value *data;
     LIANA__SCOPED(liana__text) page = {0};
@@ -308,10 +276,9 @@ liana_status liana__augment_page_write(liana__run *run, const char *title, const
                            "cannot write the page %s: it shows augmented images, and the training data have none",
                            path);
     }
-    writer own = {.run = run, .error = error, .scratch = liana__source_scratch_create(source)};
-    liana_status status = own.scratch ? write_page(&own, title, path) : liana__fail_memory(error, "reading images");
-    liana__source_scratch_destroy(source, own.scratch);
-    liana__decoder_free(&own.decoder);
-    liana__arena_free(&own.arena);
+    liana__data_page own = {.run = run, .seed = 1, .error = error};
+    liana_status status = liana__data_page_begin(&own, LIANA__PART_TRAINING);
+    if (status == LIANA_OK) status = write_page(&own, title, path);
+    liana__data_page_end(&own);
     return status;
 }

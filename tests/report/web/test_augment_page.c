@@ -205,6 +205,29 @@ static void test_what_cannot_be_a_page_is_refused(void **state)
     assert_refused(liana__test_command("data", config_path, "--html", liana__test_path("none/page.html")), 1, "none");
 }
 
+/* One bad image, then nothing but bad ones. */
+static void test_bad_images_are_left_out_where_the_configuration_says_so(void **state)
+{
+    (void)state;
+    static const char bad[] = "no image";
+    const char *skips = "data.on_bad_record=skip";
+    char name[256], *page;
+    need_webassembly();
+    write_data();
+    snprintf(name, sizeof name, "data/%s/0.png", class_names[0]);
+    liana__test_write(name, bad, sizeof bad - 1);
+    assert_refused(liana__test_command("data", config_path, "--html", page_path), 1, "0.png");
+    assert_code(liana__test_command("data", config_path, skips, "--html", page_path), 0);
+    const liana__value *images = liana__value_get(read_page(&page), "images");
+    assert_int_equal(images->count, NUM_IMAGES - 1);
+    free(page);
+    for (int i = 1; i < NUM_IMAGES; i++) {
+        snprintf(name, sizeof name, "data/%s/%d.png", class_names[i / IN_CLASS], i);
+        liana__test_write(name, bad, sizeof bad - 1);
+    }
+    assert_refused(liana__test_command("data", config_path, skips, "--html", page_path), 1, "not an image");
+}
+
 /* ---- in a browser ---- */
 
 static void add_draw(const liana__augment *augment, const uint8_t *src, uint64_t epoch, uint64_t position,
@@ -319,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_the_page_has_images_and_options),
         cmocka_unit_test(test_the_page_is_one_file_without_openings),
         cmocka_unit_test(test_what_cannot_be_a_page_is_refused),
+        cmocka_unit_test(test_bad_images_are_left_out_where_the_configuration_says_so),
         cmocka_unit_test(test_a_browser_shows_the_pixels_of_training),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);

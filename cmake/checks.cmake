@@ -37,6 +37,8 @@ foreach(backend tensorflow jax)
 endforeach()
 liana_add_peers_check(keras_optimizers tests/checks/test_keras_optimizers.sh)
 liana_add_peers_check(keras_page tests/checks/test_keras_page.sh ${PROJECT_BINARY_DIR})
+liana_add_peers_check(browser tests/checks/test_browser.sh)
+liana_add_peers_check(bench_page_runs env SECONDS_EACH=0.5 bench/bench_page.sh ${PROJECT_BINARY_DIR})
 liana_add_peers_check(tf_checkpoints tests/checks/test_tf_checkpoints.sh)
 liana_add_peers_check(pjrt_header tests/checks/test_pjrt_header.sh ${CMAKE_C_COMPILER})
 liana_add_check(cut_network tests/checks/test_cut_network.sh ${PROJECT_BINARY_DIR})
@@ -63,7 +65,7 @@ if(NOT LIANA_SANITIZE)
     -DCMAKE_BUILD_TYPE=None -DLIANA_KERNEL_OPTIMIZATION=-O0 -DBUILD_SHARED_LIBS=OFF)
   liana_add_check(builds_without_options tests/checks/test_build.sh ${PROJECT_BINARY_DIR}/without-options gcc
     -DCMAKE_BUILD_TYPE=None -DLIANA_KERNEL_OPTIMIZATION=-O0 -DLIANA_HDF5=OFF -DLIANA_REMOTE=OFF -DLIANA_ZMQ=OFF
-    -DLIANA_MPI=OFF -DLIANA_X86=OFF -DLIANA_TESTS=OFF -DBUILD_SHARED_LIBS=ON)
+    -DLIANA_MPI=OFF -DLIANA_WASM=OFF -DLIANA_X86=OFF -DLIANA_TESTS=OFF -DBUILD_SHARED_LIBS=ON)
   set_tests_properties(builds_with_clang builds_without_options PROPERTIES PROCESSORS 2)
   # Of these builds the first has the static library alone, the second the shared one.
   liana_add_check(install_static tests/install/test_one_library.sh ${PROJECT_BINARY_DIR}/clang static ${PROJECT_VERSION})

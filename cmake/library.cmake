@@ -54,6 +54,15 @@ else()
   list(APPEND LIANA_SOURCES ${PROJECT_SOURCE_DIR}/src/remote/remote_missing.c ${PROJECT_SOURCE_DIR}/src/remote/name.c)
 endif()
 
+# The page of augmentations needs WebAssembly (cmake/web.cmake).
+list(FILTER LIANA_SOURCES EXCLUDE REGEX "/report/web/stand_ins/")
+if(LIANA_WEB_SOURCES)
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "/report/web/augment_page_missing\\.c$")
+  list(APPEND LIANA_SOURCES ${LIANA_WEB_SOURCES})
+else()
+  list(FILTER LIANA_SOURCES EXCLUDE REGEX "/report/web/augment_page\\.c$")
+endif()
+
 # Modules that are loaded at run time.
 list(FILTER LIANA_SOURCES EXCLUDE REGEX "/transport/module/")
 file(RELATIVE_PATH LIANA_BIN_TO_LIB ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})

@@ -73,6 +73,10 @@ foreach(source ${LIANA_TEST_SOURCES})
     message(FATAL_ERROR "${source} asks for no peer")
   endif()
 endforeach()
+# "": there is none.
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/tests/report/web/test_augment_module.c
+  ${PROJECT_SOURCE_DIR}/tests/report/web/test_augment_page.c
+  APPEND PROPERTY COMPILE_DEFINITIONS LIANA_WASM_MODULE="${LIANA_WASM_MODULE}")
 if(LIANA_HDF5)
   # They write files of their own with it.
   foreach(name test_hdf5 test_hdf5_keras3 test_hdf5_tree test_model_zoo)

@@ -20,6 +20,8 @@ build="gcc libc6-dev make cmake ninja-build pkg-config
 # Remote files are read from nginx and from a small server in Python, on this machine.
 tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 locales
     openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 man-db"
+# Augmentation in a browser: with these, the build makes it (cmake/web.cmake).
+web="clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32"
 # libFuzzer and the sanitizers of clang.
 fuzz="clang-14 libclang-rt-14-dev"
 # Without OpenBLAS Debian's PyTorch multiplies matrices with the reference BLAS, 30 times slower.
@@ -28,8 +30,10 @@ bench="python3 python3-torch python3-torchvision python3-numpy python3-pil libop
 wanted=$build
 for option in "$@"; do
     case $option in
-    --tests) wanted="$wanted $tests" ;;
+    --tests) wanted="$wanted $tests $web" ;;
     --peers)
+        # What looks at the pages that liana writes.
+        wanted="$wanted chromium"
         # These often come from elsewhere than Debian, and the two do not go together.
         if ! command -v node >/dev/null || ! command -v npm >/dev/null; then wanted="$wanted nodejs npm"; fi
         if ! python3 -m ensurepip --version >/dev/null 2>&1; then wanted="$wanted python3 python3-venv"; fi

@@ -51,7 +51,7 @@ void liana__escape_controls(char *text, size_t size)
     for (size_t at = 0; text[at];) {
         uint32_t code;
         const size_t taken = liana__utf8_character(text + at, strnlen(text + at, LONGEST), &code);
-        const bool control = code != '\t' && (code < ' ' || (code >= 127 && code < 160));
+        const bool control = code != '\t' && liana__is_control(code);
         char shown[16] = "?";
         if (taken && !control) {
             at += taken;
@@ -62,7 +62,7 @@ void liana__escape_controls(char *text, size_t size)
         } else if (taken && code == '\r') {
             strcpy(shown, "\\r");
         } else if (taken) {
-            snprintf(shown, sizeof shown, "\\x%02x", (unsigned)code);
+            snprintf(shown, sizeof shown, code < 256 ? "\\x%02x" : "\\u%04x", (unsigned)code);
         }
         if (!replace(text, size, at, taken ? taken : 1, shown)) return;
         at += strlen(shown);

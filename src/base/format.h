@@ -19,9 +19,9 @@ static inline double liana__shown(double number)
 }
 double liana__parse_double(const char *text, char **end);
 
-/* Writes control characters in a text as \x1b, \n and so on, in place: names of files and names in files may hold
- * any bytes, which a terminal would obey, and an end of line would begin a line that liana has not written. The text is
- * cut off at `size` bytes. Tabs stay. Bytes that are not UTF-8 become '?'. */
+/* Writes control characters in a text as \x1b, \n, \u202e and so on, in place: names of files and names in files may
+ * hold any bytes, which a terminal would obey, and an end of line would begin a line that liana has not written. The
+ * text is cut off at `size` bytes. Tabs stay. Bytes that are not UTF-8 become '?'. */
 void liana__escape_controls(char *text, size_t size);
 
 #endif

@@ -30,8 +30,7 @@ void liana__make_visible(char *text)
     for (size_t i = 0; i < length;) {
         uint32_t code;
         size_t step = liana__utf8_character(text + i, length - i, &code);
-        bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
-        if (!step || control) memset(text + i, '?', step ? step : 1);
+        if (!step || liana__is_control(code)) memset(text + i, '?', step ? step : 1);
         i += step ? step : 1;
     }
 }

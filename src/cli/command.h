@@ -27,7 +27,7 @@
 
 typedef struct liana__option {
     const char *name;     /* without the dashes: "out"; a single letter has one dash: "n" is -n */
-    const char *argument; /* "DIR"; NULL for a switch */
+    const char *argument; /* "DIR"; NULL for a switch; "[N]": a whole number may follow, else the value is "" */
     const char *doc;      /* one line */
 } liana__option;
 

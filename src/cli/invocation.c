@@ -64,6 +64,11 @@ static liana_status refuse_option(liana__invocation *invocation, const char *wor
     return refuse(invocation, "unknown option '%.100s'; 'liana %s --help' lists them", word, invocation->command->name);
 }
 
+static bool is_whole_number(const char *word)
+{
+    return *word && !word[strspn(word, "0123456789")];
+}
+
 /* Takes --name, --name=VALUE or --name and the next word; *index stays on the last word taken. */
 static liana_status take_option(liana__invocation *invocation, int argc, const char *const *argv, int *index)
 {
@@ -85,6 +90,11 @@ static liana_status take_option(liana__invocation *invocation, int argc, const c
         if (equals)
             return refuse(invocation, "%s%s takes no value, found '%.100s'", liana__option_dashes(found->name),
                           found->name, equals + 1);
+        invocation->values[option] = "";
+        return LIANA_OK;
+    }
+    const bool may_lack_value = found->argument[0] == '[';
+    if (!equals && may_lack_value && (*index + 1 == argc || !is_whole_number(argv[*index + 1]))) {
         invocation->values[option] = "";
         return LIANA_OK;
     }

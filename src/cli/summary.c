@@ -6,6 +6,7 @@
 #include "formats/tensorflow/foreign_model.h"
 #include "layers/model.h"
 #include "onnx/export_model.h"
+#include "report/pictures.h"
 #include "train/model/model_file.h"
 
 #include <string.h>
@@ -13,7 +14,12 @@
 LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
 LIANA__SCOPED_POINTER(liana_model_destroy, liana_model)
 
-static const liana__option options[] = {{LIANA__OPTION_PLUGINS}, {LIANA__OPTION_JSON}, {0}};
+static const liana__option options[] = {
+    {"picture", "FILE", "also draw the layers as boxes and arrows, .svg or .png"},
+    {LIANA__OPTION_PLUGINS},
+    {LIANA__OPTION_JSON},
+    {0},
+};
 
 /* Layers of nested models are listed like others. The shape is that of the first call, inputs are those of all. */
 static liana__value *layer_value(const liana_model *model, size_t index, liana__arena *arena)
@@ -47,7 +53,7 @@ static liana__value *layer_value(const liana_model *model, size_t index, liana__
     return map;
 }
 
-static liana_status print(liana__invocation *invocation, const liana_model *model)
+static liana_status print_table(liana__invocation *invocation, const liana_model *model)
 {
     if (liana__invocation_has(invocation, "json")) {
         double flops = 0;
@@ -71,6 +77,25 @@ static liana_status print(liana__invocation *invocation, const liana_model *mode
     liana__text text = {0};
     liana__model_summary(model, &text);
     return liana__session_print(invocation, &text, "the summary");
+}
+
+static liana_status print(liana__invocation *invocation, const liana_model *model)
+{
+    const char *path = liana__invocation_text(invocation, "picture");
+    LIANA_TRY(print_table(invocation, model));
+    if (!path) return LIANA_OK;
+    LIANA_TRY(liana__model_picture_write(path, model, &invocation->error));
+    liana__session_picture(invocation, path);
+    return LIANA_OK;
+}
+
+/* Before the data and the model are opened. */
+static liana_status check_picture(liana__invocation *invocation)
+{
+    const char *path = liana__invocation_text(invocation, "picture");
+    if (!path || liana__ends_with(path, ".svg") || liana__ends_with(path, ".png")) return LIANA_OK;
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                       "summary: --picture: found '%.200s', expected a name ending in .svg or .png", path);
 }
 
 static liana_status read_architecture(liana__invocation *invocation, const char *path, liana_model *model)
@@ -123,6 +148,7 @@ static liana_status run(liana__invocation *invocation)
     const char *path = invocation->operands[0], *kind = NULL;
     uint8_t head[512];
     size_t size;
+    LIANA_TRY(check_picture(invocation));
     LIANA_TRY(liana__refuse_foreign_model(path, &invocation->error));
     if (liana__ends_with(path, ".json") || liana__onnx_is_named(path)) return summarise_architecture(invocation, path);
     if (liana__file_exists(path)) {
@@ -148,7 +174,9 @@ const liana__command liana__subcommand_summary = {
     .help = "Prints layers, output shapes and numbers of parameters, as Keras does. MODEL is a .keras file, a whole\n"
             ".h5 file, an ONNX file (.onnx) or an architecture (.json). The data are opened only if the configuration\n"
             "does not say the shape of the images or the number of classes. --json also has \"flops\", the operations\n"
-            "of a prediction for one example, as 'liana list models' counts them.\n",
+            "of a prediction for one example, as 'liana list models' counts them.\n"
+            "--picture draws a box for each layer with its kind, the shape of its result and its parameters. Of more\n"
+            "than 60 layers, the layers of a block are one box.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -176,6 +176,16 @@ double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana
     return width;
 }
 
+void liana__canvas_text_upwards(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text)
+{
+    cairo_t *cairo = canvas->cairo;
+    cairo_save(cairo);
+    cairo_translate(cairo, x, y);
+    cairo_rotate(cairo, -acos(-1) / 2);
+    liana__canvas_text(canvas, 0, 0, label, text);
+    cairo_restore(cairo);
+}
+
 void liana__canvas_title(liana__canvas *canvas, double x, double y, double size, double max_width, const char *text)
 {
     const liana__label label = {.size = size, .bold = true, .max_width = max_width, .ink = liana__ink_text};

@@ -75,6 +75,8 @@ typedef struct liana__label {
 /* Draws text with its base line at y. Characters that the usual font lacks come from another font. Bytes that are not
  * UTF-8 are shown as question marks. Returns the width used. */
 double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text);
+/* The same for text that reads upwards from (x, y) on. */
+void liana__canvas_text_upwards(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text);
 /* Bold text at the top left of a page; longer titles are cut. */
 void liana__canvas_title(liana__canvas *canvas, double x, double y, double size, double max_width, const char *text);
 

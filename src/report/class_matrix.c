@@ -89,17 +89,6 @@ static void draw_lines(const page *own)
     cairo_stroke(cairo);
 }
 
-/* Text that reads upwards, from (x, y) on. */
-static void draw_upwards(const page *own, double x, double y, const liana__label *label, const char *text)
-{
-    cairo_t *cairo = own->canvas->cairo;
-    cairo_save(cairo);
-    cairo_translate(cairo, x, y);
-    cairo_rotate(cairo, -acos(-1) / 2);
-    liana__canvas_text(own->canvas, 0, 0, label, text);
-    cairo_restore(cairo);
-}
-
 static void draw_labels(const page *own)
 {
     double size = fmin(12, own->cell - 1), bottom = own->top + own->side;
@@ -108,7 +97,7 @@ static void draw_labels(const page *own)
     for (size_t i = 0; i < own->matrix->classes; i++) {
         double middle = ((double)i + 0.5) * own->cell + size / 3;
         liana__canvas_text(own->canvas, own->left - 6, own->top + middle, &label, own->matrix->labels[i]);
-        draw_upwards(own, own->left + middle, bottom + 6, &label, own->matrix->labels[i]);
+        liana__canvas_text_upwards(own->canvas, own->left + middle, bottom + 6, &label, own->matrix->labels[i]);
     }
 }
 
@@ -119,7 +108,7 @@ static void draw_page(const page *own)
     for (size_t row = 0; row < own->matrix->classes; row++) draw_row(own, row);
     draw_lines(own);
     draw_labels(own);
-    draw_upwards(own, MARGIN + 12, own->top + own->side / 2, &axis, "true class");
+    liana__canvas_text_upwards(own->canvas, MARGIN + 12, own->top + own->side / 2, &axis, "true class");
     liana__canvas_text(own->canvas, own->left + own->side / 2, own->top + own->side + own->labels + 14, &axis,
                        "predicted class");
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PICTURES = 24, NUM_RANGES = 20, LONGEST_TITLE = 200 };
+enum { MAX_PICTURES = 24, NUM_RANGES = 20, LONGEST_TITLE = 240 };
 
 /* One number of each record. */
 typedef struct series {
@@ -21,6 +21,7 @@ typedef struct series {
     int64_t index;  /* in the component */
     double *values; /* [num_records] */
     double low, high;
+    uint64_t others; /* values that are not finite */
 } series;
 
 static const liana__column *find_column(const liana__source *source, size_t component)
@@ -36,13 +37,21 @@ static liana_status read_values(series *own, liana__error *error)
     liana_status status = scratch ? LIANA_OK : liana__fail_memory(error, "reading a table");
     own->low = INFINITY;
     own->high = -INFINITY;
+    own->others = 0;
     for (uint64_t i = 0; status == LIANA_OK && i < source->num_records; i++) {
         liana_source_record record;
+        own->values[i] = (double)NAN;
         status = liana__source_read(source, i, scratch, &record, error);
+        if (source->skip_damage && liana__source_is_bad_record(status)) {
+            status = LIANA_OK;
+            continue;
+        }
         if (status != LIANA_OK) break;
         const char *values = record.values[own->component];
         double *value = &own->values[i];
         (void)liana__cast_values(dtype, values + (size_t)own->index * liana_dtype_size(dtype), LIANA_F64, value, 1);
+        own->others += !isfinite(*value);
+        if (!isfinite(*value)) continue;
         own->low = fmin(own->low, *value);
         own->high = fmax(own->high, *value);
     }
@@ -65,6 +74,7 @@ static liana_status count_values(const series *own, liana__arena *arena, liana__
     const char **labels = liana__arena_allocate(arena, count * sizeof *labels);
     if (!numbers || !labels) return liana__fail_memory(error, "the values of a column");
     for (uint64_t i = 0; i < own->source->num_records; i++) {
+        if (!isfinite(own->values[i])) continue;
         const double from = names ? 0 : own->low,
                      place = width > 0 || names ? (own->values[i] - from) / (names ? 1 : width) : 0;
         size_t range = place > 0 ? (size_t)place : 0;
@@ -86,14 +96,21 @@ static liana_status count_values(const series *own, liana__arena *arena, liana__
 }
 
 /* The column's own name, and that of the component where it is another. */
-static void name_column(const series *own, char title[LONGEST_TITLE])
+void liana__column_title(const liana__source *source, size_t component, int64_t index, char *title, size_t size)
 {
-    const char *component = own->source->components[own->component].name;
-    const liana__strings *from = own->column ? &own->column->from : NULL;
-    const bool several = from && (size_t)own->index < from->count && !own->column->length;
-    const char *name = several ? from->items[own->index] : component;
-    if (strcmp(name, component) == 0) snprintf(title, LONGEST_TITLE, "%.90s", name);
-    if (strcmp(name, component) != 0) snprintf(title, LONGEST_TITLE, "%.90s (in %.90s)", name, component);
+    const char *of = source->components[component].name;
+    const liana__column *column = find_column(source, component);
+    const liana__strings *from = column ? &column->from : NULL;
+    const bool several = from && (size_t)index < from->count && !column->length;
+    const bool one = liana_shape_size(&source->components[component].shape) == 1;
+    const char *name = several ? from->items[index] : of;
+    if (strcmp(name, of) != 0) {
+        snprintf(title, size, "%.90s (in %.90s)", name, of);
+    } else if (several || one) {
+        snprintf(title, size, "%.90s", name);
+    } else {
+        snprintf(title, size, "%.90s[%lld]", name, (long long)index);
+    }
 }
 
 static liana_status draw_series(series *own, size_t number, liana__on_bars on_bars, void *user, liana__error *error)
@@ -102,8 +119,13 @@ static liana_status draw_series(series *own, size_t number, liana__on_bars on_ba
     liana__bar_series counts;
     char title[LONGEST_TITLE];
     liana__bars bars = {.title = title};
-    name_column(own, title);
+    liana__column_title(own->source, own->component, own->index, title, sizeof title);
     LIANA_TRY(read_values(own, error));
+    if (own->others) {
+        const size_t used = strlen(title);
+        snprintf(title + used, sizeof title - used, ": %llu not finite", (unsigned long long)own->others);
+    }
+    if (own->others == own->source->num_records) own->low = own->high = 0;
     LIANA_TRY(count_values(own, &arena, &bars, &counts, error));
     return on_bars(user, number, &bars);
 }

@@ -8,7 +8,17 @@
 #include <string.h>
 
 /* The measures of a page, in pixels. */
-enum { MARGIN = 20, GAP = 16, CAPTION = 40, TITLE = 44, FRAME = 4, DEFAULT_CELL = 128, MAX_ITEMS = 10000 };
+enum {
+    MARGIN = 20,
+    GAP = 16,
+    CAPTION = 40,
+    TITLE = 44,
+    BETWEEN = 40,
+    HEADING = 28,
+    FRAME = 4,
+    DEFAULT_CELL = 128,
+    MAX_ITEMS = 10000
+};
 static const double scale = 1.5; /* for sharp letters */
 
 typedef struct page_layout {
@@ -19,6 +29,7 @@ typedef struct page_layout {
     double top;
     double width;
     double height;
+    double between; /* in addition to the gap, before the second half of the columns */
 } page_layout;
 
 static page_layout plan(const char *path, size_t count, const liana__grid_options *options)
@@ -28,8 +39,9 @@ static page_layout plan(const char *path, size_t count, const liana__grid_option
     page.columns = options->columns > 0 ? (size_t)options->columns : (size_t)fmax(square, 1);
     if (page.columns > count && count > 0) page.columns = count;
     page.rows = (count + page.columns - 1) / page.columns;
-    page.top = MARGIN + (options->title ? TITLE : 0);
-    page.width = 2 * MARGIN + (double)page.columns * (page.cell + GAP) - GAP;
+    page.between = options->halves[0] ? BETWEEN : 0;
+    page.top = MARGIN + (options->title ? TITLE : 0) + (options->halves[0] ? HEADING : 0);
+    page.width = 2 * MARGIN + (double)page.columns * (page.cell + GAP) - GAP + page.between;
     /* A few small images leave little room for the title. */
     if (options->title) page.width = fmax(page.width, fmin(2 * MARGIN + 12.0 * (double)strlen(options->title), 600));
     page.height = page.top + MARGIN + fmax((double)page.rows * (page.cell + CAPTION + GAP) - GAP, CAPTION);
@@ -101,25 +113,38 @@ static void draw_item(liana__canvas *canvas, const liana__grid_item *item, doubl
     bool right = item->truth && strcmp(item->truth, item->predicted) == 0;
     liana__ink ink = !item->truth ? liana__ink_text : right ? liana__ink_good : liana__ink_bad;
     draw_image(canvas, item, x, y, cell);
-    liana__canvas_ink(canvas, item->truth ? ink : liana__ink_line);
+    liana__canvas_ink(canvas, item->truth ? ink : item->marked ? liana__ink_second : liana__ink_line);
     cairo_set_line_width(canvas->cairo, FRAME);
     cairo_rectangle(canvas->cairo, x - FRAME / 2.0, y - FRAME / 2.0, cell + FRAME, cell + FRAME);
     cairo_stroke(canvas->cairo);
     draw_caption(canvas, item, x, y + cell + FRAME, cell, ink);
 }
 
-static void draw_page(liana__canvas *canvas, const page_layout *page, const liana__grid_item *items, size_t count,
-                      const char *title)
+static double x_of(const page_layout *page, size_t column)
 {
+    return MARGIN + (double)column * (page->cell + GAP) + (column >= page->columns / 2 ? page->between : 0);
+}
+
+static void draw_page(liana__canvas *canvas, const page_layout *page, const liana__grid_item *items, size_t count,
+                      const liana__grid_options *options)
+{
+    const char *title = options->title;
     if (title) liana__canvas_title(canvas, MARGIN, MARGIN + 16, 18, page->width - 2 * MARGIN, title);
+    for (size_t i = 0; options->halves[0] && i < 2; i++) {
+        const liana__label heading = {.size = 14,
+                                      .bold = true,
+                                      .max_width = (page->width - page->between) / 2 - MARGIN,
+                                      .ink = liana__ink_quiet};
+        liana__canvas_text(canvas, x_of(page, i * (page->columns / 2)), page->top - 12, &heading, options->halves[i]);
+    }
     if (count == 0) {
         const liana__label label = {.size = 12, .ink = liana__ink_quiet};
         liana__canvas_text(canvas, MARGIN, page->top + 17, &label, "no images");
     }
     for (size_t i = 0; i < count; i++) {
-        double x = MARGIN + (double)(i % page->columns) * (page->cell + GAP);
+        double x = x_of(page, i % page->columns);
         double y = page->top + (double)(i / page->columns) * (page->cell + CAPTION + GAP);
-        draw_item(canvas, &items[i], x, y, page->cell);
+        if (items[i].pixels) draw_item(canvas, &items[i], x, y, page->cell);
     }
 }
 
@@ -135,7 +160,7 @@ liana_status liana__grid_write(const char *path, const liana__grid_item *items, 
         const liana__grid_item *item = &items[i];
         bool good = item->pixels && item->predicted && item->height > 0 && item->width > 0 &&
                     (item->channels == 1 || item->channels == 3);
-        if (good) continue;
+        if (good || (!item->pixels && options->halves[0])) continue;
         return liana__fail(error, LIANA_INVALID_ARGUMENT,
                            "'%s': image %zu has the shape [%d, %d, %d] or no prediction, expected pixels of 1 or 3 "
                            "channels and a predicted class",
@@ -144,6 +169,6 @@ liana_status liana__grid_write(const char *path, const liana__grid_item *items, 
     page_layout page = plan(path, count, options);
     liana__canvas canvas;
     LIANA_TRY(liana__canvas_begin(&canvas, path, page.width, page.height, scale, error));
-    draw_page(&canvas, &page, items, count, options->title);
+    draw_page(&canvas, &page, items, count, options);
     return liana__canvas_finish(&canvas, path, error);
 }

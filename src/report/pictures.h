@@ -4,6 +4,8 @@
 
 #include "report/canvas.h"
 
+#include <liana/model.h>
+
 /* ---- bars ---- */
 
 /* A bar chart of numbers by class: a row of bars for each class. */
@@ -46,6 +48,23 @@ typedef struct liana__class_matrix {
  * those of the canvas. */
 liana_status liana__class_matrix_write(const char *path, const liana__class_matrix *matrix, liana__error *error)
     LIANA_MUST_USE;
+
+/* ---- correlation matrix ---- */
+
+/* A picture of how much columns have to do with each other: a square for each two, with the number. */
+
+typedef struct liana__correlation_matrix {
+    const char *title;
+    const char *const *names; /* [count] */
+    const bool *categories;   /* [count]: the column has names, not numbers */
+    const double *values;     /* [count, count]: -1 to 1 between numbers, else 0 to 1; NaN: not defined */
+    size_t count;
+} liana__correlation_matrix;
+
+/* Writes the picture (.png or .svg): blue above 0, orange below, green where a category takes part and there is no
+ * sign; the darker, the further from 0. Errors: those of the canvas. */
+liana_status liana__correlation_matrix_write(const char *path, const liana__correlation_matrix *matrix,
+                                             liana__error *error) LIANA_MUST_USE;
 
 /* ---- curves ---- */
 
@@ -158,18 +177,29 @@ typedef struct liana__grid_item {
     const char *truth; /* NULL: not known (test data), with a grey frame */
     double confidence; /* of the prediction, in [0, 1]; NaN: not shown */
     const char *note;  /* a second line if `truth` is NULL; may be NULL */
+    bool marked;       /* has an orange frame if `truth` is NULL */
 } liana__grid_item;
 
 typedef struct liana__grid_options {
     const char *title; /* NULL for none */
     int columns;       /* 0: the picture is about square */
     int cell_size;     /* size of an image in pixels; 0: 128. Small images are enlarged; all keep their proportions */
+    /* Two grids side by side, each of half the columns, with these words above them. Items go through both, row by row;
+     * one without pixels is an empty place. NULL: one grid. */
+    const char *halves[2];
 } liana__grid_options;
 
 /* Writes the picture (.png or .svg). With a count of 0 the picture says that there are none. `options` may be NULL.
  * Errors, with the path: INVALID_ARGUMENT, OUT_OF_RANGE, IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__grid_write(const char *path, const liana__grid_item *items, size_t count,
                                const liana__grid_options *options, liana__error *error) LIANA_MUST_USE;
+
+/* ---- model ---- */
+
+/* Draws a model (.png or .svg): a box for each layer with its kind, the shapes of its results and its parameters, and
+ * arrows. Blocks of a large model are one box (report/model_boxes.h). A picture that would be larger than
+ * LIANA__CANVAS_MAX is drawn smaller. Errors: those of the canvas. */
+liana_status liana__model_picture_write(const char *path, const liana_model *model, liana__error *error) LIANA_MUST_USE;
 
 /* ---- scatter ---- */
 

@@ -30,8 +30,45 @@ liana_status liana__report_classes(liana__run *run, const char *folder,
 typedef liana_status (*liana__on_bars)(void *user, size_t number, const liana__bars *bars);
 
 /* Counts the values of each component of a source: the names of categories, and ranges of other numbers. Texts are left
- * out, and columns after the first 24. Errors: those of reading and of the caller. */
+ * out, and columns after the first 24. Values that are not finite are in no range; the title has their number. With
+ * the source's skip_damage, records that cannot be read are left out. Errors: those of reading and of the caller. */
 liana_status liana__report_columns(const liana__source *source, liana__on_bars on_bars, void *user, liana__error *error)
+    LIANA_MUST_USE;
+
+/* "area", "area (in features)", "words[3]": value `index` of a component of a source. */
+void liana__column_title(const liana__source *source, size_t component, int64_t index, char *title, size_t size);
+
+/* ---- correlations ---- */
+
+/* How much the columns of a table have to do with each other. */
+
+enum { LIANA__MOST_CORRELATED = 24 };
+
+typedef struct liana__correlation_request {
+    int64_t num_classes; /* of the label, which is the first column; 0: without it */
+    int64_t label_offset;
+} liana__correlation_request;
+
+typedef struct liana__correlations {
+    size_t count; /* of columns */
+    const char **names;
+    bool *categories; /* the column has names: a class, a category, a bin of a hash */
+    double *values;   /* [count, count]; NaN: not defined */
+} liana__correlations;
+
+/* Reads all records once, in memory that does not depend on their number. Between
+ * - numbers: Pearson's r, the sum of products of distances from the means over the root of the product of the sums of
+ *   squares (Pearson, "Note on regression and inheritance in the case of two parents", 1895);
+ * - categories: Cramer's V, sqrt(chi^2 / (n (min(rows, columns) - 1))), of rows and columns that occur, without a
+ *   correction (Cramer, "Mathematical Methods of Statistics", 1946, chapter 21);
+ * - a category and a number: the correlation ratio, the root of the sum of squares between the categories over the
+ *   whole (Fisher, "Statistical Methods for Research Workers", 1925, chapter VIII).
+ * It is not defined for a column with only one value, nor for one record. Records where one of the two is not finite
+ * are left out of that pair, and with the source's skip_damage those that cannot be read of all. Columns after the
+ * first LIANA__MOST_CORRELATED, texts, and categories of more than 100 names are left out. Everything is in the arena.
+ * Errors: those of reading; OUT_OF_MEMORY. */
+liana_status liana__correlations_find(const liana__source *source, const liana__correlation_request *request,
+                                      liana__arena *arena, liana__correlations *found, liana__error *error)
     LIANA_MUST_USE;
 
 /* ---- data report ---- */
@@ -41,18 +78,48 @@ liana_status liana__report_columns(const liana__source *source, liana__on_bars o
 /* Called for each picture that was written. */
 typedef void (*liana__on_picture)(void *user, const char *path);
 
+/* The parts of the data. */
+typedef enum liana__report_part {
+    LIANA__PART_TRAINING,
+    LIANA__PART_VALIDATION,
+    LIANA__PART_TEST,
+    LIANA__PART_ALL,
+} liana__report_part;
+
+/* "training", "validation", "test", "all"; ended by NULL. */
+extern const char *const liana__report_part_names[];
+/* The data of a part; not of all. */
+liana__run_data *liana__run_part(liana__run *run, liana__report_part part);
+
+typedef struct liana__data_report_options {
+    liana__report_part part; /* PART_ALL: each that is open; of others than training only samples then */
+    uint64_t seed;           /* from 1: which set of images is drawn; the same seed draws the same ones */
+} liana__data_report_options;
+
 /* Draws pictures into an existing folder, each as .png and .svg:
  *
- * - `samples`: training images with their classes;
+ * - `samples`, `validation-samples`, `test-samples`: images with their classes, or with their ids;
  * - `labels`: the number of examples of each class in training and validation;
  * - `sampling`: the same before and after oversampling or weighted sampling;
  * - `sizes`: sizes of the images in the files;
  * - `augmented`: originals next to their augmented images;
- * - of tables, `labels` and `column-01`, ...: the values of each column.
+ * - `batch-sampled`: images of a batch in shuffled order, next to a batch with oversampling or weighted sampling;
+ * - `batch-augmented`: the originals of a batch next to the batch as the model gets it;
+ * - of tables, `labels`, `column-01`, ...: the values of each column, and `correlations`.
  *
- * The run is open with its training data. Errors: those of the data, of augmentation and of the pictures. */
-liana_status liana__report_data(liana__run *run, const char *folder, liana__on_picture on_picture, void *user,
-                                liana__error *error) LIANA_MUST_USE;
+ * Of other parts the names begin with that of the part. The run is open with the part's data. Errors: those of the
+ * data, of augmentation and of the pictures. */
+liana_status liana__report_data(liana__run *run, const liana__data_report_options *options, const char *folder,
+                                liana__on_picture on_picture, void *user, liana__error *error) LIANA_MUST_USE;
+
+/* ---- batch report ---- */
+
+/* Describes batch `number` of the first epoch, from 0, in a map: `part`, `epoch`, `batch`, `examples`, and a list of
+ * `components`, each with name, dtype, shape, smallest, mean and largest value, how many are not finite if some are,
+ * and the first values. The run is open with the part. Everything is in the arena. Errors: those of the data;
+ * OUT_OF_RANGE (the epoch has fewer batches). */
+liana_status liana__report_batch(liana__run *run, liana__report_part part, uint64_t number, liana__arena *arena,
+                                 liana__value *report, liana__error *error) LIANA_MUST_USE;
 
 /* ---- device report ---- */
 

@@ -162,6 +162,51 @@ static void test_plot_schedules(void **state)
                    2, "max_minutes", "train.steps");
 }
 
+/* Each stage has a schedule of its own, which begins with the stage: two constant rates are the picture of
+ * PiecewiseConstantDecay with its boundary at the last update of the first stage (96 examples: 3 updates an epoch). */
+static void test_plot_schedules_of_stages(void **state)
+{
+    (void)state;
+    char out[2][256];
+    liana__test_folder();
+    snprintf(config, sizeof config, "%s", liana__test_tiny_run(96));
+    for (int i = 0; i < 2; i++) snprintf(out[i], sizeof out[i], "%s", liana__test_path(i ? "b.png" : "a.png"));
+    assert_code(liana__test_command("plot", "--schedule", config, "--out", out[0],
+                                    "stages=[{epochs: 2, optimizer: {learning_rate: 0.01}}, "
+                                    "{epochs: 3, optimizer: {learning_rate: 0.002}}]",
+                                    "train.epochs=5"),
+                0);
+    assert_code(liana__test_command("plot", "--schedule", config, "--out", out[1],
+                                    "train.optimizer.learning_rate={name: PiecewiseConstantDecay, boundaries: [5], "
+                                    "values: [0.01, 0.002]}",
+                                    "train.epochs=5"),
+                0);
+    assert_same_file(out[0], out[1]);
+}
+
+/* Two configurations of one name are told apart by their folders. */
+static void test_plot_schedules_of_one_name(void **state)
+{
+    (void)state;
+    char other[400], out[256];
+    liana__test_folder();
+    snprintf(config, sizeof config, "%s", liana__test_tiny_run(20));
+    snprintf(out, sizeof out, "%s", liana__test_path("a.svg"));
+    snprintf(other, sizeof other, "%s", liana__test_path("./config.yaml"));
+    const char *words[2][2] = {{config, config}, {config, other}};
+    for (int i = 0; i < 2; i++) {
+        assert_code(liana__test_command("plot", "--schedule", words[i][0], words[i][1], "--out", out), 0);
+        char *svg = liana__test_read_text("a.svg");
+        const size_t size = strlen(svg);
+        liana__test_write(i ? "named.svg" : "plain.svg", svg, size);
+        free(svg);
+    }
+    char *plain = liana__test_read_text("plain.svg"), *named = liana__test_read_text("named.svg");
+    assert_string_not_equal(plain, named);
+    free(plain);
+    free(named);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -221,6 +266,8 @@ int main(void)
         cmocka_unit_test(test_compare_in_json),
         cmocka_unit_test(test_plot_runs),
         cmocka_unit_test(test_plot_schedules),
+        cmocka_unit_test(test_plot_schedules_of_stages),
+        cmocka_unit_test(test_plot_schedules_of_one_name),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_figures),
     };

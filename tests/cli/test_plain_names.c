@@ -34,6 +34,13 @@ static void test_control_characters_are_shown(void **state)
     assert_shown("\\n", 64, "\\n"); /* done twice is done once */
     assert_shown("", 64, "");
     assert_shown("\xff\xd8\xff JFIF \xe2\x82", 64, "??? JFIF ??"); /* no text */
+    /* What turns the direction of the text is shown; letters that are written from right to left are text. */
+    assert_shown("a\xe2\x80\xae"
+                 "b\xe2\x81\xa6",
+                 64,
+                 "a\\u202e"
+                 "b\\u2066");
+    assert_shown("\xd7\xa9\xd7\x9c", 64, "\xd7\xa9\xd7\x9c");
     /* Text that does not fit is cut off, and never within an escape. */
     assert_shown("ab\x1b", 6, "ab");
     assert_shown("ab\x1b", 7, "ab\\x1b");

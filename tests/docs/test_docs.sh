@@ -5,6 +5,7 @@
 #   <!-- test: long -->      takes minutes or needs the network: run with --long only (make check-docs-long), when
 #                            every block is run, in a build of its own
 #   <!-- test: data -->      needs the test data: skipped where it is missing
+#   <!-- test: webassembly -->  needs a build with WebAssembly (cmake/web.cmake): skipped without
 #   <!-- test: plugin -->    needs the PJRT plugin for CPUs: left to --plugin (make check-peers), which runs the documents
 #                            that have such blocks
 #   <!-- test: not run: REASON -->
@@ -77,6 +78,9 @@ for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.m
         *"test: not run: "*) reason=$(echo "$mark" | sed 's/.*test: \(not run: .*\) -->/\1/') ;;
         *"test: long "*) [ -n "$long" ] || reason="not run: make check-docs-long" ;;
         *"test: data "*) [ -d "$data" ] || reason="skipped: no data (looked for $data)" ;;
+        *"test: webassembly "*)
+            [ -e "$folder/house/liana/build/web/augment.wasm" ] || reason="skipped: liana was built without WebAssembly"
+            ;;
         *"test: plugin "*) [ -n "$LIANA_PLUGIN_PATH" ] || reason="skipped: left to make check-peers" ;;
         "") ;;
         *)

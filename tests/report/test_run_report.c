@@ -60,6 +60,29 @@ static void test_draws_curves_and_predictions(void **state)
     liana__image_free(&curves);
 }
 
+static void report_with(const char *run, const char *size, const char *name)
+{
+    char word[80];
+    snprintf(word, sizeof word, "train.validation_batch_size=%s", size);
+    assert_code(liana__test_command("report", run, word, "--out", liana__test_path(name)), 0);
+}
+
+/* The images and their predictions are the same, whatever size batches have. Their batches are not those of the
+ * training, and a last one is smaller. */
+static void test_predictions_do_not_depend_on_batches(void **state)
+{
+    (void)state;
+    const char *run = make_run();
+    static const char *const sizes[] = {"1", "5", "31", "59", "60", "1000"};
+    report_with(run, "32", "usual");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        report_with(run, sizes[i], "other");
+        char usual[512];
+        snprintf(usual, sizeof usual, "%s", liana__test_path("usual/predictions.png"));
+        assert_same_file(usual, liana__test_path("other/predictions.png"));
+    }
+}
+
 static void test_another_folder_and_json(void **state)
 {
     (void)state;
@@ -114,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_draws_curves_and_predictions),
+        cmocka_unit_test(test_predictions_do_not_depend_on_batches),
         cmocka_unit_test(test_another_folder_and_json),
         cmocka_unit_test(test_a_run_without_validation),
         cmocka_unit_test(test_refuses_what_is_no_run),

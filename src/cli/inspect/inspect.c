@@ -7,6 +7,7 @@
 #include "formats/csv_file.h"
 #include "formats/idx.h"
 #include "formats/image.h"
+#include "formats/npy.h"
 #include "formats/sniff.h"
 #include "formats/tar.h"
 #include "formats/tensorflow/tf_checkpoint.h"
@@ -17,7 +18,11 @@
 
 LIANA__SCOPED_POINTER(liana__remote_destroy, liana__remote)
 
-static const liana__option options[] = {{LIANA__OPTION_JSON}, {0}};
+static const liana__option options[] = {
+    {"record", "N", "show record N, from 0, with all of its values"},
+    {LIANA__OPTION_JSON},
+    {0},
+};
 
 /* The values of a mapped file are copied before they are read, since others may cut it. */
 static liana_status count_labels(const liana__idx *file, int64_t counts[256], liana__error *error)
@@ -117,6 +122,18 @@ static liana_status inspect_lfs_pointer(const char *path, liana__value *report, 
                        line ? " bytes" : "");
 }
 
+static liana_status inspect_npy(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
+{
+    LIANA__SCOPED_BY(liana__npy_close) liana__npy_array array = {0};
+    liana__findings_text(arena, report, "kind", "NumPy array");
+    LIANA_TRY(liana__npy_open(path, &array, error));
+    liana__findings_text(arena, report, "dtype", liana_dtype_name(array.dtype));
+    liana__findings_shape(arena, report, "shape", array.dims, array.num_dims);
+    liana__findings_text(arena, report, "order", array.fortran ? "Fortran" : "C");
+    liana__findings_int(arena, report, "bytes", (int64_t)array.bytes);
+    return LIANA_OK;
+}
+
 /* By the first bytes. */
 static liana__inspect choose(const char *path, const uint8_t *bytes, size_t size)
 {
@@ -126,6 +143,7 @@ static liana__inspect choose(const char *path, const uint8_t *bytes, size_t size
     if (liana__is_tar(bytes, size)) return liana__inspect_tar;
     if (size >= 8 && memcmp(bytes, "\x89HDF\r\n\x1a\n", 8) == 0) return liana__inspect_hdf5;
     if (size >= 4 && memcmp(bytes, "PK\3\4", 4) == 0) return liana__inspect_zip;
+    if (size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0) return inspect_npy;
     if (liana__image_sniff(bytes, size) != LIANA__IMAGE_UNKNOWN) return inspect_image;
     if (liana__ends_with(path, ".safetensors")) return liana__inspect_safetensors;
     if (liana__ends_with(path, ".h5") || liana__ends_with(path, ".hdf5")) return liana__inspect_hdf5;
@@ -153,9 +171,37 @@ static liana_status inspect_file(const char *path, liana__value *report, liana__
     return liana__fail(
         error, LIANA_INVALID_DATA,
         "'%s' looks like %s; inspect reads TFRecord, tar, CSV, Keras HDF5, .keras, .json, ONNX, zip, safetensors, "
-        "IDX, "
+        "IDX, .npy, "
         "CIFAR, JPEG and PNG files, TensorFlow checkpoints and checkpoint folders",
         path, looks);
+}
+
+static liana__record_format record_format(const char *path, const uint8_t *head, size_t size)
+{
+    const liana__inspect kind = choose(path, head, size);
+    if (kind == liana__inspect_tfrecord) return LIANA__RECORD_TFRECORD;
+    if (kind == inspect_idx) return LIANA__RECORD_IDX;
+    if (kind == inspect_npy) return LIANA__RECORD_NPY;
+    const bool source = kind == liana__inspect_csv || kind == liana__inspect_cifar || kind == liana__inspect_tar;
+    return source ? LIANA__RECORD_SOURCE : LIANA__RECORD_NONE;
+}
+
+static liana_status inspect_record(const char *path, int64_t number, liana__value *report, liana__arena *arena,
+                                   liana__error *error)
+{
+    uint8_t head[LIANA__SNIFF_BYTES];
+    size_t size;
+    if (liana__folder_exists(path)) {
+        return liana__inspect_record(path, number, LIANA__RECORD_SOURCE, report, arena, error);
+    }
+    LIANA_TRY(liana__file_read_head(path, head, sizeof head, &size, error));
+    const liana__record_format format = record_format(path, head, size);
+    if (format != LIANA__RECORD_NONE) return liana__inspect_record(path, number, format, report, arena, error);
+    const char *looks = liana__sniff(head, size);
+    return liana__fail(error, LIANA_INVALID_DATA,
+                       "'%s'%s%s%s has no records; --record is for TFRecord, CSV, TSV, tar, IDX, .npy and CIFAR files, "
+                       "and for folders of data",
+                       path, looks ? ", which looks like " : "", looks ? looks : "", looks ? "," : "");
 }
 
 static liana_status inspect_path(const char *path, liana__value *report, liana__arena *arena, liana__error *error)
@@ -178,7 +224,12 @@ static liana_status inspect_named(liana__invocation *invocation, const char *url
         status =
             liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s' is %zu files; inspect reads one file", url, paths.count);
     }
-    if (status == LIANA_OK) status = inspect_path(paths.items[0], report, arena, error);
+    int64_t record = -1;
+    if (status == LIANA_OK) status = liana__invocation_int(invocation, "record", 0, INT64_MAX, &record);
+    if (status == LIANA_OK) {
+        status = record < 0 ? inspect_path(paths.items[0], report, arena, error)
+                            : inspect_record(paths.items[0], record, report, arena, error);
+    }
     if (status != LIANA_OK) liana__remote_fail_within(remote, error);
     return status;
 }
@@ -194,10 +245,12 @@ static liana_status run(liana__invocation *invocation)
     if (!report || arena->failed) return liana__fail_memory(&invocation->error, path);
     /* The report of a damaged file has the findings before and around the damage. */
     if (status != LIANA_OK && !liana__value_get(report, "kind")) return status;
+    const bool of_record = liana__invocation_has(invocation, "record");
+    if (of_record && status != LIANA_OK) return status;
     if (liana__invocation_has(invocation, "json")) {
         liana__invocation_print_json(invocation, report);
     } else {
-        liana__findings_print(report, invocation->out);
+        (of_record ? liana__record_print : liana__findings_print)(report, invocation->out);
     }
     return status;
 }
@@ -215,7 +268,9 @@ const liana__command liana__subcommand_inspect = {
             "safetensors or a checkpoint folder: tensors and metadata.\n"
             "TensorFlow checkpoints (x for x.index, a SavedModel folder): variables.\n"
             "CIFAR's binary files: records, labels.\n"
-            "IDX, JPEG, PNG: shapes.\n"
+            "IDX, .npy, JPEG, PNG: shapes.\n"
+            "--record N: one record with every feature, its type and all of its values, of TFRecord, CSV, tar, IDX,\n"
+            ".npy and CIFAR files, and of folders of data.\n"
             "A file that is cut or has wrong checksums is reported as far as it can be read; the exit code is 1.\n",
     .options = options,
     .min_operands = 1,

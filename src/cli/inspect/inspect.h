@@ -46,6 +46,26 @@ bool liana__inspect_is_event_file(const liana__tfrecord *file);
 liana_status liana__inspect_events(const liana__tfrecord *file, liana__value *report, liana__arena *arena,
                                    liana__error *error) LIANA_MUST_USE;
 
+/* ---- one record ---- */
+
+/* How a file's records are read. */
+typedef enum liana__record_format {
+    LIANA__RECORD_NONE, /* the file has none */
+    LIANA__RECORD_TFRECORD,
+    LIANA__RECORD_IDX,    /* a row along the first axis */
+    LIANA__RECORD_NPY,    /* the same */
+    LIANA__RECORD_SOURCE, /* as training reads them: tables, lists, archives, folders */
+} liana__record_format;
+
+/* Adds record `number`, from 0, with all of its values: `features`, a list of maps with feature, kind, shape (of
+ * arrays) and values. Images are a map of format and size; bytes that are no text a map of their number and the first
+ * ones.
+ * Errors: OUT_OF_RANGE (there are fewer), those of the format's reader. */
+liana_status liana__inspect_record(const char *path, int64_t number, liana__record_format format, liana__value *report,
+                                   liana__arena *arena, liana__error *error) LIANA_MUST_USE;
+/* Prints such a report for people: all values, in lines of a screen's width. */
+void liana__record_print(const liana__value *report, FILE *out);
+
 /* ---- tallies ---- */
 
 /* How often names occur, and how many bytes they have, for the tables of liana inspect. */

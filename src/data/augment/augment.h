@@ -68,6 +68,11 @@ liana_status liana__augment_apply(const liana__augment *augment, const liana_exa
 void liana__augment_find_region(const liana__augment *augment, const liana_example_address *address,
                                 liana__image_region *region);
 
+/* The product of the mappings at the head of the list that are chosen for this address: from points of the output to
+ * points of the input. The identity, and false: there is none. */
+bool liana__augment_find_mapping(const liana__augment *augment, const liana_example_address *address,
+                                 liana_matrix *from_output);
+
 /* Applies only the first num_stages stages, to measure them. The result stays in the scratch memory. */
 liana_status liana__augment_try(const liana__augment *augment, size_t num_stages, const liana_example_address *address,
                                 const uint8_t *src, void *scratch, liana__error *error) LIANA_MUST_USE;

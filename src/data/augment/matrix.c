@@ -30,8 +30,8 @@ static liana_matrix square_to_corners(const liana__point *p)
                            p[1].y - p[0].y + g * p[1].y, p[3].y - p[0].y + h * p[3].y, p[0].y, g, h, 1}};
 }
 
-/* The inverse, up to a factor: the transposed cofactors. */
-static liana_matrix adjugate(const liana_matrix *matrix)
+/* The transposed cofactors. */
+liana_matrix liana__matrix_adjugate(const liana_matrix *matrix)
 {
     const double *m = matrix->m;
     return (liana_matrix){{m[4] * m[8] - m[5] * m[7], m[2] * m[7] - m[1] * m[8], m[1] * m[5] - m[2] * m[4],
@@ -41,7 +41,7 @@ static liana_matrix adjugate(const liana_matrix *matrix)
 
 liana_matrix liana__matrix_from_corners(const liana__point corners[4], double width, double height)
 {
-    liana_matrix to_quad = square_to_corners(corners), to_square = adjugate(&to_quad);
+    liana_matrix to_quad = square_to_corners(corners), to_square = liana__matrix_adjugate(&to_quad);
     /* The sign of the third coordinate is that of the determinant, everywhere inside. */
     double determinant = 0;
     for (int k = 0; k < 3; k++) determinant += to_quad.m[k] * to_square.m[3 * k];

@@ -20,6 +20,9 @@ liana_matrix liana__matrix_multiply(const liana_matrix *a, const liana_matrix *b
 /* A linear mapping [a b; c d] about a centre, which stays where it is. */
 liana_matrix liana__matrix_about(double a, double b, double c, double d, double centre_x, double centre_y);
 
+/* The inverse, up to a factor. */
+liana_matrix liana__matrix_adjugate(const liana_matrix *matrix);
+
 /* The perspective that maps four points to the corners (0, 0), (width, 0), (width, height), (0, height). The points
  * must be the corners of a convex quadrilateral, in order. The third coordinate is positive inside it. */
 liana_matrix liana__matrix_from_corners(const liana__point corners[4], double width, double height);

@@ -45,7 +45,7 @@ static void find_points(const liana_matrix *matrix, int64_t row, int64_t first, 
     double x = (double)first + 0.5, y = (double)row + 0.5;
     float x0 = (float)(m[0] * x + m[1] * y + m[2]), y0 = (float)(m[3] * x + m[4] * y + m[5]);
     float x_step = (float)m[0], y_step = (float)m[3];
-    if (m[6] == 0 && m[7] == 0) {
+    if (m[6] == 0 && m[7] == 0 && m[8] == 1) {
         for (int i = 0; i < count; i++) {
             points->x[i] = bounded(x0 + x_step * (float)i + shift);
             points->y[i] = bounded(y0 + y_step * (float)i + shift);

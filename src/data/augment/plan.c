@@ -427,11 +427,9 @@ static void find_footprint(const journey *own, liana__image_region *region)
 }
 
 /* The first stage that looks at pixels is the sampling for all mappings at the head of the list, if there are any. */
-void liana__augment_find_region(const liana__augment *augment, const liana_example_address *address,
-                                liana__image_region *region)
+static journey join_head(const liana__augment *augment, const liana_example_address *address)
 {
     journey own = {.augment = augment, .shape = augment->first};
-    *region = (liana__image_region){0, 0, augment->first.height, augment->first.width};
     for (size_t i = 0; i < augment->num_stages; i++) {
         const stage *which = &augment->stages[i];
         liana_point_mapping next;
@@ -443,7 +441,23 @@ void liana__augment_find_region(const liana__augment *augment, const liana_examp
         if (own.has_pending && !agrees(&own, &next, which->options)) break;
         join_mapping(&own, which, &next);
     }
+    return own;
+}
+
+void liana__augment_find_region(const liana__augment *augment, const liana_example_address *address,
+                                liana__image_region *region)
+{
+    journey own = join_head(augment, address);
+    *region = (liana__image_region){0, 0, augment->first.height, augment->first.width};
     if (own.has_pending) find_footprint(&own, region);
+}
+
+bool liana__augment_find_mapping(const liana__augment *augment, const liana_example_address *address,
+                                 liana_matrix *from_output)
+{
+    journey own = join_head(augment, address);
+    *from_output = own.has_pending ? own.pending.from_output : liana__matrix_identity();
+    return own.has_pending;
 }
 
 /* ---- mixing ---- */

@@ -288,7 +288,7 @@ const char *liana__source_id(const liana_source_record *record, char *text, size
         uint32_t code;
         size_t step = liana__utf8_character(record->id + length, record->id_size - length, &code);
         if (length + step > longest) break;
-        bool fit = step > 0 && code >= 0x20 && (code < 0x7F || code >= 0xA0);
+        bool fit = step > 0 && !liana__is_control(code);
         if (fit) memcpy(text + length, record->id + length, step);
         if (!fit) memset(text + length, '?', step ? step : 1);
         length += step ? step : 1;

@@ -196,6 +196,13 @@ const char *liana__features_ids(const char *path, liana__arena *arena);
 /* Opens data for prediction: patterns, a folder or IDX images; the first data.take examples. Labels are not read. */
 liana_status liana__run_open_data(liana__run *run, const liana__source_config *where, liana__run_data *data,
                                   liana__error *error) LIANA_MUST_USE;
+/* Opens data.test of a run without training, which has it already; without a loader. Labels are not read. */
+liana_status liana__run_open_test(liana__run *run, liana__error *error) LIANA_MUST_USE;
+/* Starts the loader of a part, for looking at the data of a run that liana__run_open_model has opened: its batches come
+ * as in training, with sampling and augmentation, and have what the data have: `image`, `label`, and each component
+ * that is no text, in its own dtype. A smaller last batch is kept, nothing is cached. Errors: those of the loader;
+ * INVALID_DATA (texts alone). */
+liana_status liana__run_open_batches(liana__run *run, liana__run_data *part, liana__error *error) LIANA_MUST_USE;
 void liana__run_close_data(liana__run_data *data);
 
 #endif

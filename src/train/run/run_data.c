@@ -335,13 +335,12 @@ static liana__decode_options decoding(const liana__run *run)
                                    .fast = data->decode == LIANA__DECODE_FAST};
 }
 
-static liana_status start_loader(liana__run *run, liana__run_data *part, liana__error *error)
+static liana__loader_options loader_options(liana__run *run, const liana__run_data *part)
 {
     const liana__data_config *data = &run->config->data;
     const liana__job_options *train = &run->config->job;
-    bool training = part == &run->training;
-    if (training) LIANA_TRY(check_steps(run, part, error));
-    liana__loader_options options = {
+    const bool training = part == &run->training;
+    return (liana__loader_options){
         .image = decoding(run),
         .batch_size = batch_size_of(run, part),
         .steps_per_epoch = training ? train->steps_per_epoch : 0,
@@ -358,6 +357,12 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
         .bad_records = data->on_bad_record == LIANA__ON_BAD_RECORD_SKIP ? &run->bad_records : NULL,
         .part = name_of(run, part),
     };
+}
+
+static liana_status start_loader(liana__run *run, liana__run_data *part, liana__error *error)
+{
+    if (part == &run->training) LIANA_TRY(check_steps(run, part, error));
+    liana__loader_options options = loader_options(run, part);
     /* Without a trainer, to measure the input alone, batches are images and labels. */
     if (!run->core.trainer) return create_loader(run, part, &options, error);
     liana__share_loader(run->core.trainer, &part->workers, &options);
@@ -365,6 +370,34 @@ static liana_status start_loader(liana__run *run, liana__run_data *part, liana__
     LIANA_TRY(liana__batch_plan_make(run->core.trainer, &part->match, &part->plan, &options, error));
     if (part->match.has_image && part != &run->examples) return create_loader(run, part, &options, error);
     return liana__loader_create(part->source, &options, &part->loader, error);
+}
+
+liana_status liana__run_open_batches(liana__run *run, liana__run_data *part, liana__error *error)
+{
+    liana__wanted_component wanted[LIANA_MAX_COMPONENTS];
+    const liana__source *source = part->source;
+    liana__job_options *train = &run->config->job;
+    size_t count = 0;
+    if (part->loader) return LIANA_OK;
+    if (!train->microbatch) train->microbatch = liana__default_microbatch(run->model, train->batch_size);
+    if (!source->lacks_images) {
+        wanted[count++] = (liana__wanted_component){.maker = LIANA__MAKE_IMAGE, .name = "image"};
+    }
+    if (source->has_labels) wanted[count++] = (liana__wanted_component){.maker = LIANA__MAKE_LABEL, .name = "label"};
+    for (size_t i = 0; i < source->num_components && count < LIANA_MAX_COMPONENTS; i++) {
+        const liana_component *component = &source->components[i];
+        if (component->dtype == LIANA_STRING) continue;
+        wanted[count++] = (liana__wanted_component){.maker = LIANA__MAKE_VALUES,
+                                                    .name = component->name,
+                                                    .dtype = (liana_dtype)component->dtype,
+                                                    .shape = component->shape};
+    }
+    liana__loader_options options = loader_options(run, part);
+    options.components = wanted;
+    options.num_components = count;
+    options.remainder = LIANA__REMAINDER_KEEP; /* data can be looked at that cannot be trained on like this */
+    if (!count) return liana__fail(error, LIANA_INVALID_DATA, "the data have texts alone, and no numbers for a batch");
+    return liana__loader_create(source, &options, &part->loader, error);
 }
 
 liana_status liana__run_start_loaders(liana__run *run, const liana__run_options *options, liana__error *error)
@@ -470,6 +503,13 @@ static liana_status split_training(liana__run *run, liana__error *error)
     return LIANA_OK;
 }
 
+liana_status liana__run_open_test(liana__run *run, liana__error *error)
+{
+    const liana__data_config *data = &run->config->data;
+    if (run->test.source) return LIANA_OK;
+    return open_source(run, &data->test, LABELS_IGNORED, data->take, &run->test.source, error);
+}
+
 /* Only the part that validates, without training. */
 static liana_status open_validation_part(liana__run *run, liana__error *error)
 {
@@ -492,10 +532,7 @@ static liana_status open_others(liana__run *run, const liana__run_options *optio
     if (has_validation && (options->training || options->validation)) {
         LIANA_TRY(open_source(run, &data->validation, LABELS_NEEDED, data->take, &run->validation.source, error));
     }
-    if (options->training && liana__config_has_source(&data->test)) {
-        LIANA_TRY(open_source(run, &data->test, LABELS_IGNORED, data->take, &run->test.source, error));
-    }
-    return LIANA_OK;
+    return options->training && liana__config_has_source(&data->test) ? liana__run_open_test(run, error) : LIANA_OK;
 }
 
 static liana_status find_shapes(liana__run *run, const liana__source *source, const liana__run_options *options,

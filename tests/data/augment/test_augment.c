@@ -152,6 +152,44 @@ static void test_wrong_lists_are_refused(void **state)
     liana_context_destroy(context);
 }
 
+/* ---- perspective ---- */
+
+/* Without shifts a perspective is a turn with a reflection: of the corners' values, and with `turn: false` nothing. */
+static void test_a_perspective_without_shifts_only_turns(void **state)
+{
+    (void)state;
+    enum { SIDE = 12, SIZE = SIDE * SIDE * 3 };
+    const liana_image_shape shape = {SIDE, SIDE, 3};
+    uint8_t src[SIZE], dst[SIZE];
+    draw_image(src, &shape);
+    liana_context *context = make_context();
+    const liana__isa best = context->isa;
+    for (int isa = LIANA__ISA_BASELINE; isa <= (int)best; isa++) {
+        context->isa = (liana__isa)isa;
+        liana__augment *still = make(context, "[{random_perspective: {factor: 0, turn: false}}]", SIDE, SIDE, 3);
+        liana__augment *turning = make(context, "[{random_perspective: {factor: 0}}]", SIDE, SIDE, 3);
+        int num_moved = 0;
+        for (uint64_t position = 0; position < 32; position++) {
+            liana_example_address address = at(position);
+            apply(still, &address, src, dst, SIZE);
+            assert_memory_equal(dst, src, SIZE);
+            apply(turning, &address, src, dst, SIZE);
+            num_moved += memcmp(dst, src, SIZE) != 0;
+            /* The pixels are the same ones, in another order. */
+            int64_t sums[2] = {0};
+            for (int i = 0; i < SIZE; i++) {
+                sums[0] += src[i] * src[i];
+                sums[1] += dst[i] * dst[i];
+            }
+            assert_int_equal(sums[0], sums[1]);
+        }
+        assert_compare(num_moved, >, 20);
+        liana__augment_destroy(still);
+        liana__augment_destroy(turning);
+    }
+    liana_context_destroy(context);
+}
+
 /* ---- any size ---- */
 
 /* Every stage, on images that are hardly there and on odd ones: nothing is written outside, all levels give the same.
@@ -515,6 +553,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stages_do_what_torch_does),
         cmocka_unit_test(test_wrong_lists_are_refused),
+        cmocka_unit_test(test_a_perspective_without_shifts_only_turns),
         cmocka_unit_test(test_stages_take_any_size),
         cmocka_unit_test(test_nothing_around_the_part_is_looked_at),
         cmocka_unit_test(test_changes_of_colour_are_joined),

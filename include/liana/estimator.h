@@ -132,8 +132,8 @@ typedef struct liana_run_config {
     /* Event files for TensorBoard in model_dir/summaries, as in YAML: "true", "{every_steps: 10}" (the options of the
      * callback Summaries). NULL: none. */
     const char *summaries;
-    int64_t log_step_count_steps;   /* on_note is told loss, metrics and speed after every this many updates; 0: not */
-    liana_precision precision;      /* AUTO: that of the checkpoint, if there is one */
+    int64_t log_step_count_steps; /* on_note is told loss, metrics and speed after every this many updates; 0: not */
+    liana_precision precision;    /* AUTO: that of the checkpoint, if there is one */
     liana_recompute recompute;
     int64_t memory;      /* MiB, for recompute; as for liana_fit */
     int64_t data_memory; /* MiB for reading and decoding; 0: 1024 */

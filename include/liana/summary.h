@@ -51,8 +51,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_summary_image(liana_summary *summary
 /* A text in Markdown. */
 LIANA_API LIANA_MUST_USE liana_status liana_summary_text(liana_summary *summary, int64_t step, const char *tag,
                                                          const char *text);
-/* The means of all sums of a run of a step (liana_shard_sum), each as a scalar PREFIX/NAME; `prefix` NULL: NAME. So what
- * a shard function sums up is a summary, on every device. Without examples nothing is stored. */
+/* The means of all sums of a run of a step (liana_shard_sum), each as a scalar PREFIX/NAME; `prefix` NULL: NAME. So
+ * what a shard function sums up is a summary, on every device. Without examples nothing is stored. */
 LIANA_API LIANA_MUST_USE liana_status liana_summary_results(liana_summary *summary, int64_t step, const char *prefix,
                                                             const liana_step_results *results);
 

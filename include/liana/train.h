@@ -176,8 +176,8 @@ typedef struct liana_fit_options {
     /* The control decides after some updates whether the fit goes on, or back to an earlier state with another learning
      * rate, as in YAML: "{name: annealing, every_steps: 50}" (`liana list controls`). NULL: nothing. */
     const char *control;
-    /* Event files for TensorBoard, as in YAML: "true", "{every_steps: 10}" (the options of the callback Summaries). NULL:
-     * none. */
+    /* Event files for TensorBoard, as in YAML: "true", "{every_steps: 10}" (the options of the callback Summaries).
+     * NULL: none. */
     const char *summaries;
     /* Called after each epoch; may be NULL. If it returns false, the fit ends with CANCELLED and keeps the weights. */
     bool (*on_epoch)(void *user, const liana_epoch *epoch);

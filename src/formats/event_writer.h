@@ -1,6 +1,6 @@
-/* event_writer.h - writes event files, which TensorBoard reads while they grow. Values have TensorFlow 2's form: tensors
- * with the name of TensorBoard's plugin (tensorboard/plugins/scalar/metadata.py and its neighbours). The wire format is
- * in proto/event.proto. A writer belongs to one thread. */
+/* event_writer.h - writes event files, which TensorBoard reads while they grow. Values have TensorFlow 2's form:
+ * tensors with the name of TensorBoard's plugin (tensorboard/plugins/scalar/metadata.py and its neighbours). The wire
+ * format is in proto/event.proto. A writer belongs to one thread. */
 #ifndef LIANA_FORMATS_EVENT_WRITER_H
 #define LIANA_FORMATS_EVENT_WRITER_H
 

@@ -1,4 +1,5 @@
-/* graph_def.h - writes TensorFlow's GraphDef, as TensorBoard shows graphs. The wire format is in proto/graph_def.proto. */
+/* graph_def.h - writes TensorFlow's GraphDef, as TensorBoard shows graphs. The wire format is in
+ * proto/graph_def.proto. */
 #ifndef LIANA_FORMATS_GRAPH_DEF_H
 #define LIANA_FORMATS_GRAPH_DEF_H
 

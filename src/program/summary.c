@@ -56,10 +56,10 @@ const char *liana_summary_path(const liana_summary *summary)
 
 static liana_status add(liana_summary *summary, int64_t step, const liana__summary_value *value)
 {
-    LIANA__REQUIRE(NULL, summary);
     liana__error *error = &summary->context->error;
-    if (!value->tag || !*value->tag) {
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s': a value without a tag, expected its name, such as loss",
+    if (!*value->tag) {
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "'%s': a value without a tag, expected its name, such as loss",
                            liana__event_writer_path(summary->writer));
     }
     return liana__event_writer_add(summary->writer, step, value, 1, error);
@@ -67,8 +67,9 @@ static liana_status add(liana_summary *summary, int64_t step, const liana__summa
 
 liana_status liana_summary_scalar(liana_summary *summary, int64_t step, const char *tag, double value)
 {
-    return add(summary, step,
-               &(liana__summary_value){.tag = tag, .kind = LIANA__SUMMARY_SCALAR, .number = value});
+    LIANA__REQUIRE(NULL, summary);
+    LIANA__REQUIRE(&summary->context->error, tag);
+    return add(summary, step, &(liana__summary_value){.tag = tag, .kind = LIANA__SUMMARY_SCALAR, .number = value});
 }
 
 liana_status liana_summary_histogram(liana_summary *summary, int64_t step, const char *tag, const float *values,
@@ -76,10 +77,11 @@ liana_status liana_summary_histogram(liana_summary *summary, int64_t step, const
 {
     double buckets[LIANA__EVENT_BUCKETS * 3];
     LIANA__REQUIRE(NULL, summary);
-    if (count < 0 || (count > 0 && !values)) {
+    LIANA__REQUIRE(&summary->context->error, tag);
+    LIANA__REQUIRE(&summary->context->error, values);
+    if (count < 0) {
         return liana__fail(&summary->context->error, LIANA_INVALID_ARGUMENT,
-                           "the histogram '%s' is of %lld values, expected 0 or more and where they are",
-                           tag ? tag : "", (long long)count);
+                           "the histogram '%s' is of %lld values, expected 0 or more", tag, (long long)count);
     }
     if (liana__event_buckets(values, count, buckets) == 0) return LIANA_OK;
     return add(summary, step,
@@ -92,6 +94,7 @@ liana_status liana_summary_histogram(liana_summary *summary, int64_t step, const
 liana_status liana_summary_text(liana_summary *summary, int64_t step, const char *tag, const char *text)
 {
     LIANA__REQUIRE(NULL, summary);
+    LIANA__REQUIRE(&summary->context->error, tag);
     LIANA__REQUIRE(&summary->context->error, text);
     return add(summary, step, &(liana__summary_value){.tag = tag, .kind = LIANA__SUMMARY_TEXT, .text = text});
 }
@@ -108,8 +111,8 @@ static liana_status check_images(liana_summary *summary, const char *tag, const 
     return liana__fail(&summary->context->error, LIANA_INVALID_ARGUMENT,
                        "the images '%s' are [%lld, %lld, %lld, %lld], expected [count, height, width, channels] with 1 "
                        "to %d images, sides of 1 to %d pixels, and 1 or 3 channels",
-                       tag ? tag : "", (long long)shape[0], (long long)shape[1], (long long)shape[2],
-                       (long long)shape[3], MOST_IMAGES, LARGEST_SIDE);
+                       tag, (long long)shape[0], (long long)shape[1], (long long)shape[2], (long long)shape[3],
+                       MOST_IMAGES, LARGEST_SIDE);
 }
 
 static liana_status add_images(liana_summary *summary, int64_t step, const char *tag, const uint8_t *pixels,
@@ -140,6 +143,7 @@ liana_status liana_summary_image(liana_summary *summary, int64_t step, const cha
     const int64_t shape[4] = {count, height, width, channels};
     liana__arena arena = {0};
     LIANA__REQUIRE(NULL, summary);
+    LIANA__REQUIRE(&summary->context->error, tag);
     LIANA__REQUIRE(&summary->context->error, pixels);
     LIANA_TRY(check_images(summary, tag, shape));
     const liana_status status = add_images(summary, step, tag, pixels, shape, &arena);

@@ -72,7 +72,7 @@ static void test_values(void **state)
     assert_ok(liana__event_writer_add(writer, 18, values, 0, &error), &error);
     assert_ok(liana__event_writer_add_graph(writer, "graph", 5, &error), &error);
     assert_ok(liana__event_writer_close(writer, &error), &error);
-    assert_non_null(strstr(path, "/values/inner/events.out.tfevents."));
+    assert_says(path, "/values/inner/events.out.tfevents.");
     liana__tfrecord *file = open_file(path);
     assert_int_equal(liana__tfrecord_count(file), 3);
     Liana__Event__Event *event = read_event(file, 0);

@@ -53,6 +53,7 @@ static struct {
     liana_dataset *dataset;
     liana_iterator *iterator;
     liana_estimator *estimator;
+    liana_summary *summary;
     liana_element *element;
     liana_callback_state *callback_state;
     liana_fit_context *fit_context;
@@ -157,6 +158,7 @@ static void set_up(void)
     assert_ok(liana_iterator_create(a.dataset, &(liana_iterator_options){.num_threads = -1}, &a.iterator), error);
     assert_ok(liana_estimator_create(a.context, &(liana_estimator_options){.model_fn = some_model}, &a.estimator),
               error);
+    assert_ok(liana_summary_create(a.context, liana__test_path("summary"), &a.summary), error);
     const liana_element *element;
     assert_ok(liana_iterator_next(a.iterator, &element), error);
     a.element = (liana_element *)(uintptr_t)element;
@@ -170,6 +172,7 @@ static void tear_down(void)
     liana_replicas_close(a.replicas);
     liana_iterator_destroy(a.iterator);
     liana_estimator_destroy(a.estimator);
+    assert_int_equal(liana_summary_destroy(a.summary), LIANA_OK);
     liana_model_destroy(a.model);
     liana_program_destroy(a.program);
     liana_variables_destroy(a.variables);

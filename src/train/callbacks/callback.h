@@ -68,7 +68,7 @@ struct liana_fit_context {
     bool stops_stage; /* at the end of an epoch: its stage ends, and the next one begins */
     bool interrupted; /* it ends with CANCELLED, to be resumed */
     bool wants_checkpoint;
-    bool wants_gradients; /* at the begin of a step: liana__step_read_gradient has those of its last update */
+    bool wants_gradients;     /* at the begin of a step: liana__step_read_gradient has those of its last update */
     bool is_best;             /* the state is the best so far, as checkpoint.best says */
     bool saves_before_change; /* its checkpoint is written before weights are changed */
     bool recovered;           /* from a loss that is not finite */

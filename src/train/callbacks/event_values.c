@@ -125,8 +125,8 @@ void liana__event_list_add(liana__event_list *list, const char *tag, double numb
     add(list, (liana__summary_value){.tag = tag, .kind = LIANA__SUMMARY_SCALAR, .number = number});
 }
 
-void liana__event_list_add_totals(liana__event_list *list, const liana__training *training,
-                                  const liana__totals *totals, const char *before, const char *behind)
+void liana__event_list_add_totals(liana__event_list *list, const liana__training *training, const liana__totals *totals,
+                                  const char *before, const char *behind)
 {
     if (!totals || !totals->count) return;
     for (size_t i = 0; i <= training->num_metrics; i++) {

@@ -62,8 +62,8 @@ typedef struct liana__event_list {
 /* Tags are in the list's arena; NULL: there was no memory for it. */
 void liana__event_list_add(liana__event_list *list, const char *tag, double number);
 /* Loss and metrics with texts before and behind their names; nothing, if nothing was measured. */
-void liana__event_list_add_totals(liana__event_list *list, const liana__training *training,
-                                  const liana__totals *totals, const char *before, const char *behind);
+void liana__event_list_add_totals(liana__event_list *list, const liana__training *training, const liana__totals *totals,
+                                  const char *before, const char *behind);
 /* An array as a histogram, without numbers that are not finite; nothing, if none is finite. */
 void liana__event_list_add_histogram(liana__event_list *list, const char *tag, const float *values, int64_t count);
 /* A weight as images, as Keras's TensorBoard draws them: without axes of one element; a matrix lies, a vector stands;

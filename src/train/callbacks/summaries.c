@@ -32,8 +32,8 @@ typedef struct summaries {
     liana__event_weights before, after; /* an update that is written */
     gradients gradients;
     bool has_before, has_gradients;
-    int64_t begin;                      /* updates done at the begin of the step */
-    int64_t images;                     /* of the epoch at the last value; the same of the next two */
+    int64_t begin;  /* updates done at the begin of the step */
+    int64_t images; /* of the epoch at the last value; the same of the next two */
     double seconds, wait;
 } summaries;
 
@@ -283,8 +283,7 @@ static liana_status write_epoch(const task *own, liana__error *error)
     const int64_t step = training->state.iteration;
     liana__event_list values = {0}, measured = {0};
     liana__event_list_add_totals(&values, training, context->totals, "", "");
-    liana_status status =
-        draws_histograms(own->options, context) ? write_histograms(own, &values, error) : LIANA_OK;
+    liana_status status = draws_histograms(own->options, context) ? write_histograms(own, &values, error) : LIANA_OK;
     values.failed |= status != LIANA_OK;
     const liana_status written =
         liana__event_list_write(&values, &own->own->files, LIANA__EVENTS_TRAINING, step, status ? NULL : error);
@@ -297,10 +296,22 @@ static liana_status write_epoch(const task *own, liana__error *error)
 
 /* ---- the begin ---- */
 
+/* Values of updates are those with these texts before; others are of epochs. */
+static bool is_of_updates(const char *tag)
+{
+    static const char *const begins[] = {"batch/",         "learning_rate", "speed/",      "norm/",
+                                         "gradient_norm/", "weight_norm/",  "update_norm/"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        if (strncmp(tag, begins[i], strlen(begins[i])) == 0) return true;
+    }
+    return false;
+}
+
+/* Values of an epoch that was not finished come again at its end. */
 static bool still_holds(void *user, int64_t step, const char *tag)
 {
-    (void)tag;
-    return step <= ((const liana_fit_context *)user)->training->state.iteration;
+    const liana__training_state *state = &((const liana_fit_context *)user)->training->state;
+    return step <= state->iteration - (is_of_updates(tag) ? 0 : state->step);
 }
 
 /* The resolved configuration of a run, as Markdown. */
@@ -382,7 +393,8 @@ static liana_status step_end(liana_callback_item *item, liana_fit_context *conte
     const bool ends = draws_histograms(options, context) && context->step >= context->steps;
     if ((due && options->norms != NORMS_NONE) || ends) LIANA_TRY(read_gradients(own, context));
     if (!due) return LIANA_OK;
-    if (options->norms != NORMS_NONE) LIANA_TRY(liana__event_weights_read(&own->after, context->training, context->error));
+    if (options->norms != NORMS_NONE)
+        LIANA_TRY(liana__event_weights_read(&own->after, context->training, context->error));
     return do_task(item, context, write_step);
 }
 

@@ -234,9 +234,10 @@ static liana_status checkpoint(liana_callback_item *item, liana_fit_context *con
 }
 
 const liana_callback_type liana__callback_TensorBoard = {
-    LIANA_PART(CALLBACK, liana_callback_type, "TensorBoard",
-               "Writes event files for TensorBoard, with the tags and steps of Keras's callback; Summaries writes more.",
-               LIANA_PART_OPTIONS(tensorboard_options, fields), .check = check),
+    LIANA_PART(
+        CALLBACK, liana_callback_type, "TensorBoard",
+        "Writes event files for TensorBoard, with the tags and steps of Keras's callback; Summaries writes more.",
+        LIANA_PART_OPTIONS(tensorboard_options, fields), .check = check),
     .self_size = sizeof(tensorboard),
     .close = destroy,
     .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin,

@@ -241,7 +241,8 @@ static liana_status replay(liana__fit_run *fit)
     return liana__watch_replay(&step, fit->error);
 }
 
-/* Updates whose gradients a callback reads are no part of an execution: the batches that wait for one are taken again. */
+/* Updates whose gradients a callback reads are no part of an execution: the batches that wait for one are taken
+ * again. */
 static liana_status take_back(liana__fit_run *fit)
 {
     const liana__fit_group *own = &fit->group;

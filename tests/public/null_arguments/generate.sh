@@ -39,7 +39,7 @@ function row(name, argument, number, may, told) {
     return sprintf("    {\"%s\", %s, %d, %s, %s, %s, call_%s},\n", name, argument, number, may, told, inside, name)
 }
 BEGIN {
-    split("context graph device device_list variables replicas per_replica replica_program replica_iterator program model iterator estimator element callback_state fit_context", names, " ")
+    split("context graph device device_list variables replicas per_replica replica_program replica_iterator program model iterator estimator element summary callback_state fit_context", names, " ")
     for (i in names) objects["liana_" names[i] " *"] = "a." names[i]
     # Steps have no example here: test_step.c tests their arguments.
     objects["liana_step *"] = "NULL"

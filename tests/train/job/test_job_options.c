@@ -246,12 +246,12 @@ static void test_what_is_compiled_anew(void **state)
 
 /* ---- the keys ---- */
 
-/* All keys of `train` and `checkpoint`, each once; how long a run is may change when it goes on, and its seed may
- * not. */
+/* All keys of `train` and `checkpoint`, `stages` and `summaries`, each once; how long a run is may change when it goes
+ * on, and its seed may not. */
 static void test_the_keys(void **state)
 {
     (void)state;
-    size_t expected = liana__job_train_fields.count + liana__job_checkpoint_fields.count + 1;
+    size_t expected = liana__job_train_fields.count + liana__job_checkpoint_fields.count + 2;
     assert_int_equal(liana__job_num_keys(), expected);
     static const struct {
         const char *name;

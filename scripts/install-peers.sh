@@ -2,13 +2,14 @@
 # Installs the peers that liana is compared with, in fixed versions (tests/peers/): make check-peers and make bench use
 # them.
 #
-#   scripts/install-peers.sh [PEER...]    of: torch networks jax tensorflow onnx plugin tfjs browser; default: all. What
-#                                         is there is not fetched again.
+#   scripts/install-peers.sh [PEER...]    of: torch networks jax tensorflow tensorboard onnx plugin tfjs browser; default:
+#                                         all. What is there is not fetched again.
 #
 #   torch        PyTorch 2, its CPU build: a virtual environment
 #   networks     torchvision and timm, for the Python of torch: folders
 #   jax          JAX with jaxlib, which brings StableHLO's interpreter: another one
 #   tensorflow   TensorFlow for CPUs with Keras: another one
+#   tensorboard  TensorBoard, without TensorFlow: another one
 #   onnx         ONNX's checker and onnxruntime: another one
 #   plugin       Google's PJRT plugin for CPUs
 #   tfjs         TensorFlow.js
@@ -26,7 +27,7 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 lists=$source/tests/peers
 folder=${LIANA_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/liana-peers}
 python=${PYTHON:-python3}
-known="torch networks jax tensorflow onnx plugin tfjs browser"
+known="torch networks jax tensorflow tensorboard onnx plugin tfjs browser"
 
 for peer in "$@"; do
     case " $known " in
@@ -79,7 +80,7 @@ from_npm() { # LIST HOME MODULE...
 install() { # PEER HOME
     case $1 in
     tensorflow) in_environment "$2" keras ;;
-    torch | jax) in_environment "$2" "$1" ;;
+    torch | jax | tensorboard) in_environment "$2" "$1" ;;
     onnx) in_environment "$2" onnxruntime ;;
     plugin | networks) "$python" -m venv "$work/venv" && fetch "$work/venv/bin/python" --target "$2" -r "$work/list" ;;
     tfjs) from_npm "$lists" "$2" @tensorflow/tfjs-layers ;;

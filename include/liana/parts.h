@@ -708,6 +708,7 @@ typedef enum liana_callback_event {
     LIANA_ON_LAST_STEP,  /* of a stage or of a training that ends well: before averages take the place of weights */
     LIANA_ON_TRAIN_END,  /* of a training that ends well, before its last checkpoint */
     LIANA_ON_CHECKPOINT, /* the state was saved */
+    LIANA_ON_BATCH,      /* before an update whose batch a callback asked for: of this process's examples */
     LIANA_NUM_CALLBACK_EVENTS
 } liana_callback_event;
 

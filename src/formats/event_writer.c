@@ -81,6 +81,7 @@ static const struct {
     [LIANA__SUMMARY_HISTOGRAM] = {"histograms", LIANA__EVENT__DATA_CLASS__DATA_CLASS_TENSOR},
     [LIANA__SUMMARY_IMAGES] = {"images", LIANA__EVENT__DATA_CLASS__DATA_CLASS_BLOB_SEQUENCE},
     [LIANA__SUMMARY_TEXT] = {"text", LIANA__EVENT__DATA_CLASS__DATA_CLASS_TENSOR},
+    [LIANA__SUMMARY_KERAS] = {"graph_keras_model", LIANA__EVENT__DATA_CLASS__DATA_CLASS_UNKNOWN},
 };
 
 static void set_shape(liana__arena *arena, Liana__Event__Tensor *tensor, const int64_t *dims, size_t rank)
@@ -107,7 +108,7 @@ static ProtobufCBinaryData text_bytes(liana__arena *arena, const char *text)
 
 static void set_texts(liana__arena *arena, Liana__Event__Tensor *tensor, const liana__summary_value *value)
 {
-    const bool is_text = value->kind == LIANA__SUMMARY_TEXT;
+    const bool is_text = value->kind != LIANA__SUMMARY_IMAGES;
     const size_t count = is_text ? 1 : IMAGE_HEAD + value->num_images;
     const int64_t dims[] = {(int64_t)count};
     ProtobufCBinaryData *texts = liana__arena_allocate(arena, count * sizeof *texts);
@@ -162,10 +163,11 @@ static Liana__Event__SummaryValue *make_value(liana__arena *arena, const liana__
     liana__event__summary_metadata__init(metadata);
     liana__event__plugin_data__init(plugin);
     plugin->plugin_name = (char *)(uintptr_t)kinds[value->kind].plugin;
+    if (value->kind == LIANA__SUMMARY_KERAS) plugin->content = text_bytes(arena, "1"); /* a version */
     metadata->plugin_data = plugin;
     metadata->data_class = kinds[value->kind].data_class;
-    const bool is_text = value->kind == LIANA__SUMMARY_TEXT || value->kind == LIANA__SUMMARY_IMAGES;
-    (is_text ? set_texts : set_numbers)(arena, tensor, value);
+    const bool is_number = value->kind == LIANA__SUMMARY_SCALAR || value->kind == LIANA__SUMMARY_HISTOGRAM;
+    (!is_number ? set_texts : set_numbers)(arena, tensor, value);
     made->tag = tag;
     made->metadata = metadata;
     made->value_case = LIANA__EVENT__SUMMARY_VALUE__VALUE_TENSOR;

@@ -15,6 +15,7 @@ typedef enum liana__summary_kind {
     LIANA__SUMMARY_HISTOGRAM,
     LIANA__SUMMARY_IMAGES,
     LIANA__SUMMARY_TEXT,
+    LIANA__SUMMARY_KERAS, /* a model's architecture in Keras's JSON, which TensorBoard draws as its conceptual graph */
 } liana__summary_kind;
 
 /* A blob: the bytes of a PNG. */
@@ -33,7 +34,7 @@ typedef struct liana__summary_value {
     const liana__summary_image *images; /* all of one size */
     size_t num_images;
     int width, height;
-    const char *text; /* Markdown */
+    const char *text; /* Markdown; JSON */
 } liana__summary_value;
 
 typedef struct liana__event_writer liana__event_writer;

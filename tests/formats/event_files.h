@@ -5,6 +5,7 @@
 #include "harness/harness.h"
 
 #include "formats/event.pb-c.h"
+#include "formats/image.h"
 #include "formats/tfrecord.h"
 
 #include <dirent.h>
@@ -19,12 +20,37 @@ typedef struct events_value {
     int64_t step;
     double number;                   /* of a scalar */
     double least, greatest, counted; /* of a histogram */
+    int64_t pictures;                /* of images */
 } events_value;
+
+/* Pictures that a reader looks for; zeros: none. */
+typedef struct events_wish {
+    const char *tag;
+    int64_t step;
+    size_t index;
+    liana__image *image;
+} events_wish;
 
 typedef struct events {
     events_value items[EVENTS_MOST];
     size_t count, num_files, num_graphs;
+    events_wish wish;
 } events;
+
+/* The first two texts are the width and the height. */
+static inline void events_add_pictures(events *all, events_value *own, const Liana__Event__Tensor *tensor)
+{
+    liana__error error = {0};
+    const events_wish *wish = &all->wish;
+    assert_compare(tensor->n_string_val, >, 2);
+    own->pictures = (int64_t)tensor->n_string_val - 2;
+    if (!wish->tag || strcmp(wish->tag, own->tag) != 0 || wish->step != own->step) return;
+    const ProtobufCBinaryData *bytes = &tensor->string_val[2 + wish->index];
+    assert_ok(liana__image_decode(bytes->data, bytes->len, &(liana__image_options){0}, wish->image, &error), &error);
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)wish->image->width);
+    assert_memory_equal(tensor->string_val[0].data, text, tensor->string_val[0].len);
+}
 
 static inline void events_add(events *all, int64_t step, const Liana__Event__SummaryValue *value)
 {
@@ -34,6 +60,7 @@ static inline void events_add(events *all, int64_t step, const Liana__Event__Sum
     *own = (events_value){.step = step, .number = (double)NAN};
     snprintf(own->tag, sizeof own->tag, "%s", value->tag);
     snprintf(own->plugin, sizeof own->plugin, "%s", value->metadata->plugin_data->plugin_name);
+    if (strcmp(own->plugin, "images") == 0) events_add_pictures(all, own, tensor);
     if (strcmp(own->plugin, "scalars") == 0) own->number = (double)tensor->float_val[0];
     if (strcmp(own->plugin, "histograms") != 0) return;
     const double *rows = tensor->double_val;
@@ -63,12 +90,8 @@ static inline void events_add_file(events *all, const char *path)
     liana__tfrecord_close(file);
 }
 
-/* All values of a folder of the test's folder, file by file. A folder that is not there has none. */
-static inline void events_read(events *all, const char *folder)
+static inline void events_read_files(events *all, const char *path)
 {
-    char path[1024];
-    *all = (events){0};
-    snprintf(path, sizeof path, "%s", liana__test_path(folder));
     DIR *entries = opendir(path);
     for (const struct dirent *entry; entries && (entry = readdir(entries));) {
         char file[2048];
@@ -76,6 +99,27 @@ static inline void events_read(events *all, const char *folder)
         if (strstr(entry->d_name, "tfevents")) events_add_file(all, file);
     }
     if (entries) closedir(entries);
+}
+
+/* All values of a folder of the test's folder, file by file. A folder that is not there has none. */
+static inline void events_read(events *all, const char *folder)
+{
+    char path[1024];
+    *all = (events){0};
+    snprintf(path, sizeof path, "%s", liana__test_path(folder));
+    events_read_files(all, path);
+}
+
+/* A picture of a folder; free it. */
+static inline void events_read_picture(events *all, const char *folder, const char *tag, int64_t step, size_t index,
+                                       liana__image *image)
+{
+    char path[1024];
+    *all = (events){.wish = {tag, step, index, image}};
+    snprintf(path, sizeof path, "%s", liana__test_path(folder));
+    *image = (liana__image){0};
+    events_read_files(all, path);
+    if (!image->pixels) fail_msg("%s has no image %zu of '%s' at step %lld", folder, index, tag, (long long)step);
 }
 
 /* The value of a tag at a step, which is there once. */

@@ -55,7 +55,7 @@ struct liana_fit_context {
     double wait;                     /* of which spent waiting for input */
     int64_t images;                  /* in that time */
     /* In a validation: the evaluated batch, and the model's predictions for it, [batch->count,
-     * liana__trainer_row_size]. NULL elsewhere. */
+     * liana__trainer_row_size]; the batch of LIANA_ON_BATCH too. NULL elsewhere. */
     const liana__batch *batch;
     const float *outputs;
     const char *folder; /* for files of the training; NULL: none */
@@ -69,6 +69,8 @@ struct liana_fit_context {
     bool interrupted; /* it ends with CANCELLED, to be resumed */
     bool wants_checkpoint;
     bool wants_gradients;     /* at the begin of a step: liana__step_read_gradient has those of its last update */
+    bool wants_batches;       /* at the begin of a step: LIANA_ON_BATCH comes before each of its updates */
+    bool wants_outputs;       /* at the begin of a validation: its steps have the model's predictions */
     bool is_best;             /* the state is the best so far, as checkpoint.best says */
     bool saves_before_change; /* its checkpoint is written before weights are changed */
     bool recovered;           /* from a loss that is not finite */

@@ -2,6 +2,7 @@
 #include "train/callbacks/event_graph.h"
 
 #include "formats/graph_def.h"
+#include "formats/json.h"
 #include "ir/graph.h"
 
 #include <ctype.h>
@@ -77,4 +78,18 @@ liana_status liana__event_graph_write(const liana__training *training, liana__te
     liana__arena_free(&own.arena);
     liana_graph_destroy(graph);
     return status;
+}
+
+void liana__event_list_add_architecture(liana__event_list *list, const liana__training *training)
+{
+    liana__arena arena = {0};
+    if (!training->model || !training->model->num_layers) return;
+    const liana__value *model = liana__model_to_keras(training->model, LIANA__KERAS3, &arena);
+    const char *line = model ? liana__json_line(model, &arena) : NULL;
+    const liana__summary_value value = {.tag = "keras",
+                                        .kind = LIANA__SUMMARY_KERAS,
+                                        .text = line ? liana__arena_string(&list->arena, line) : NULL};
+    list->failed |= !value.text;
+    liana__event_list_add_value(list, &value);
+    liana__arena_free(&arena);
 }

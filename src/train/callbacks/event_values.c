@@ -113,11 +113,16 @@ liana_status liana__event_weights_read(liana__event_weights *weights, const lian
 
 /* ---- lists of values ---- */
 
+void liana__event_list_add_value(liana__event_list *list, const liana__summary_value *value)
+{
+    list->failed |= !value->tag || list->arena.failed ||
+                    !liana__grow(&list->values, list->count, &list->capacity, sizeof *list->values);
+    if (!list->failed) list->values[list->count++] = *value;
+}
+
 static void add(liana__event_list *list, liana__summary_value value)
 {
-    list->failed |= !value.tag || list->arena.failed ||
-                    !liana__grow(&list->values, list->count, &list->capacity, sizeof *list->values);
-    if (!list->failed) list->values[list->count++] = value;
+    liana__event_list_add_value(list, &value);
 }
 
 void liana__event_list_add(liana__event_list *list, const char *tag, double number)
@@ -149,7 +154,15 @@ void liana__event_list_add_histogram(liana__event_list *list, const char *tag, c
 
 void liana__event_list_add_text(liana__event_list *list, const char *tag, const char *text)
 {
+    list->failed |= !text;
     add(list, (liana__summary_value){.tag = tag, .kind = LIANA__SUMMARY_TEXT, .text = text});
+}
+
+void liana__event_list_free(liana__event_list *list)
+{
+    liana__arena_free(&list->arena);
+    free(list->values);
+    *list = (liana__event_list){0};
 }
 
 liana_status liana__event_list_write(liana__event_list *list, liana__event_files *files, liana__event_part part,
@@ -159,9 +172,7 @@ liana_status liana__event_list_write(liana__event_list *list, liana__event_files
     if (status == LIANA_OK && list->count) {
         status = liana__event_files_add(files, part, step, list->values, list->count, error);
     }
-    liana__arena_free(&list->arena);
-    free(list->values);
-    *list = (liana__event_list){0};
+    liana__event_list_free(list);
     return status;
 }
 

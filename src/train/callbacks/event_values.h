@@ -59,7 +59,8 @@ typedef struct liana__event_list {
     bool failed;
 } liana__event_list;
 
-/* Tags are in the list's arena; NULL: there was no memory for it. */
+/* Its tag and data are in the list's arena, or live as long as the list. A tag NULL: there was no memory for it. */
+void liana__event_list_add_value(liana__event_list *list, const liana__summary_value *value);
 void liana__event_list_add(liana__event_list *list, const char *tag, double number);
 /* Loss and metrics with texts before and behind their names; nothing, if nothing was measured. */
 void liana__event_list_add_totals(liana__event_list *list, const liana__training *training, const liana__totals *totals,
@@ -70,8 +71,9 @@ void liana__event_list_add_histogram(liana__event_list *list, const char *tag, c
  * of three axes the last one is of images, at most three. Others, and those with a side above 4096, are not drawn. */
 void liana__event_list_add_weight_images(liana__event_list *list, const char *tag, const float *values,
                                          const liana_shape *shape);
-/* Markdown. */
+/* Markdown; NULL: there was no memory for it. */
 void liana__event_list_add_text(liana__event_list *list, const char *tag, const char *text);
+void liana__event_list_free(liana__event_list *list);
 /* Writes the list, if it has values, and frees it. Errors: IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__event_list_write(liana__event_list *list, liana__event_files *files, liana__event_part part,
                                      int64_t step, liana__error *error) LIANA_MUST_USE;

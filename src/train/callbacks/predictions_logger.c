@@ -54,6 +54,7 @@ static liana_status validation_begin(liana_callback_item *item, liana_fit_contex
     logger *own = item->self;
     own->rows.length = 0;
     own->validating = true;
+    context->wants_outputs = true;
     liana__add_prediction_header(context->training->objective, &own->rows);
     return own->rows.failed ? liana__fail_memory(context->error, "the predictions") : LIANA_OK;
 }

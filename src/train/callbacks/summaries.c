@@ -4,8 +4,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/scoped.h"
+#include "train/callbacks/event_activations.h"
 #include "train/callbacks/event_graph.h"
-#include "train/callbacks/event_values.h"
+#include "train/callbacks/event_images.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +18,9 @@ static const char *const norm_names[] = {"none", "whole", "by_weight", NULL};
 
 typedef struct summaries_options {
     const char *folder;
-    int64_t every_steps, histogram_freq;
+    int64_t every_steps, histogram_freq, image_freq;
     int norms;
-    bool graph;
+    bool activations, graph;
 } summaries_options;
 
 typedef struct gradients {
@@ -31,6 +32,9 @@ typedef struct summaries {
     liana__event_files files;
     liana__event_weights before, after; /* an update that is written */
     gradients gradients;
+    liana__event_list of_batch;   /* histograms of activations and images of the epoch's last update */
+    liana__event_list of_samples; /* images of the validation */
+    liana__event_review review;
     bool has_before, has_gradients;
     int64_t begin;  /* updates done at the begin of the step */
     int64_t images; /* of the epoch at the last value; the same of the next two */
@@ -45,6 +49,12 @@ static const liana_option fields[] = {
                      .doc = "Updates from one value to the next; 0: values of epochs alone."),
     LIANA_OPTION_ROW(summaries_options, histogram_freq, INT, .default_text = "1", .minimum = 0, .maximum = INT32_MAX,
                      .doc = "Epochs from one histogram of weights and gradients to the next; 0: none."),
+    LIANA_OPTION_ROW(summaries_options, activations, BOOL, .default_text = "true",
+                     .doc = "Whether the layers' outputs for some examples of the epoch's last batch get histograms "
+                            "too."),
+    LIANA_OPTION_ROW(summaries_options, image_freq, INT, .default_text = "1", .minimum = 0, .maximum = INT32_MAX,
+                     .doc = "Epochs from one set of images to the next: examples as they are trained on and as they "
+                            "are validated, the confusion matrix, the most confident mistakes; 0: none."),
     LIANA_OPTION_ROW(summaries_options, norms, ENUM, .default_text = "by_weight", .names = norm_names,
                      .doc = "The norms of gradients, weights and updates: none; whole: of all weights together; "
                             "by_weight: of each weight too."),
@@ -66,6 +76,12 @@ static void free_gradients(gradients *all)
     *all = (gradients){0};
 }
 
+static void free_lists(summaries *own)
+{
+    liana__event_list_free(&own->of_batch);
+    liana__event_list_free(&own->of_samples);
+}
+
 static void destroy(liana_callback_item *item)
 {
     summaries *own = item->self;
@@ -73,6 +89,8 @@ static void destroy(liana_callback_item *item)
     liana__event_weights_free(&own->before);
     liana__event_weights_free(&own->after);
     free_gradients(&own->gradients);
+    free_lists(own);
+    liana__event_review_free(&own->review);
 }
 
 /* ---- the chief ---- */
@@ -111,10 +129,26 @@ static bool is_due(int64_t every, int64_t before, int64_t after)
     return before == 0 || before / every != after / every;
 }
 
+/* Whether an epoch is the first or a multiple. */
+static bool is_epoch_of(int64_t every, const liana_fit_context *context)
+{
+    return every && (context->epoch - 1) % every == 0;
+}
+
 /* Histograms are of the last update of an epoch. */
 static bool draws_histograms(const summaries_options *options, const liana_fit_context *context)
 {
-    return options->histogram_freq && (context->epoch - 1) % options->histogram_freq == 0;
+    return is_epoch_of(options->histogram_freq, context);
+}
+
+static bool draws_images(const summaries_options *options, const liana_fit_context *context)
+{
+    return is_epoch_of(options->image_freq, context);
+}
+
+static bool draws_activations(const summaries_options *options, const liana_fit_context *context)
+{
+    return options->activations && draws_histograms(options, context);
 }
 
 /* ---- numbers ---- */
@@ -281,7 +315,8 @@ static liana_status write_epoch(const task *own, liana__error *error)
     const liana_fit_context *context = own->context;
     const liana__training *training = context->training;
     const int64_t step = training->state.iteration;
-    liana__event_list values = {0}, measured = {0};
+    liana__event_list values = own->own->of_batch, measured = own->own->of_samples;
+    own->own->of_batch = own->own->of_samples = (liana__event_list){0};
     liana__event_list_add_totals(&values, training, context->totals, "", "");
     liana_status status = draws_histograms(own->options, context) ? write_histograms(own, &values, error) : LIANA_OK;
     values.failed |= status != LIANA_OK;
@@ -290,6 +325,9 @@ static liana_status write_epoch(const task *own, liana__error *error)
     LIANA_TRY(status);
     LIANA_TRY(written);
     if (context->validates) liana__event_list_add_totals(&measured, training, context->validation, "", "");
+    if (context->validation->count && draws_images(own->options, context)) {
+        liana__event_list_add_review(&measured, &own->own->review);
+    }
     LIANA_TRY(liana__event_list_write(&measured, &own->own->files, LIANA__EVENTS_VALIDATION, step, error));
     return flush(own, error);
 }
@@ -341,8 +379,12 @@ static liana_status begin(const task *own, liana__error *error)
     liana__event_files *files = &own->own->files;
     LIANA_TRY(liana__event_files_begin(files, context, own->options->folder, true, still_holds,
                                        (void *)(uintptr_t)context, error));
-    if (!context->resumed) LIANA_TRY(write_configuration(own, error));
-    if (!own->options->graph || context->resumed) return LIANA_OK;
+    if (context->resumed) return LIANA_OK;
+    LIANA_TRY(write_configuration(own, error));
+    if (!own->options->graph) return LIANA_OK;
+    liana__event_list list = {0};
+    liana__event_list_add_architecture(&list, context->training);
+    LIANA_TRY(liana__event_list_write(&list, files, LIANA__EVENTS_TRAINING, 0, error));
     LIANA_TRY(liana__event_graph_write(context->training, &graph, error));
     return liana__event_files_add_graph(files, graph.data, graph.length, error);
 }
@@ -364,6 +406,7 @@ static liana_status epoch_begin(liana_callback_item *item, liana_fit_context *co
     liana__event_weights_free(&own->before);
     liana__event_weights_free(&own->after);
     free_gradients(&own->gradients);
+    free_lists(own);
     return LIANA_OK;
 }
 
@@ -378,11 +421,45 @@ static liana_status step_begin(liana_callback_item *item, liana_fit_context *con
     own->has_before = own->has_gradients = false;
     const int64_t after = own->begin + (most > 1 ? most : 1);
     const bool due = options->norms != NORMS_NONE && is_due(options->every_steps, own->begin, after);
-    const bool ends = draws_histograms(options, context) && context->step + after - own->begin >= context->steps;
-    context->wants_gradients |= due || ends;
+    const bool ends = context->step + after - own->begin >= context->steps;
+    context->wants_gradients |= due || (ends && draws_histograms(options, context));
+    context->wants_batches |= ends && (draws_activations(options, context) || draws_images(options, context));
     if (!due) return LIANA_OK;
     own->has_before = true;
     return liana__event_weights_read(&own->before, training, context->error);
+}
+
+/* Of the last batch of an epoch; of a batch that is done again, once. */
+static liana_status see_batch(liana_callback_item *item, liana_fit_context *context)
+{
+    summaries *own = item->self;
+    const summaries_options *options = item->options;
+    if (!context->is_chief || context->step + 1 < context->steps) return LIANA_OK;
+    liana__event_list_free(&own->of_batch);
+    if (draws_images(options, context)) liana__event_list_add_examples(&own->of_batch, "examples", context->batch);
+    if (!draws_activations(options, context)) return LIANA_OK;
+    return liana__event_list_add_activations(&own->of_batch, context->training, context->batch, context->error);
+}
+
+/* ---- validations ---- */
+
+static liana_status validation_begin(liana_callback_item *item, liana_fit_context *context)
+{
+    summaries *own = item->self;
+    if (!draws_images(item->options, context)) return LIANA_OK;
+    liana__event_list_free(&own->of_samples);
+    LIANA_TRY(liana__event_review_begin(&own->review, context->training, context->error));
+    context->wants_outputs |= own->review.num_classes > 0;
+    return LIANA_OK;
+}
+
+static liana_status validation_step(liana_callback_item *item, liana_fit_context *context)
+{
+    summaries *own = item->self;
+    if (!context->is_chief || !draws_images(item->options, context)) return LIANA_OK;
+    if (context->step == 1) liana__event_list_add_examples(&own->of_samples, "examples", context->batch);
+    if (!context->outputs) return LIANA_OK;
+    return liana__event_review_add(&own->review, context->training, context->batch, context->outputs, context->error);
 }
 
 static liana_status step_end(liana_callback_item *item, liana_fit_context *context)
@@ -410,16 +487,20 @@ static liana_status checkpoint(liana_callback_item *item, liana_fit_context *con
 }
 
 const liana_callback_type liana__callback_Summaries = {
-    LIANA_PART(CALLBACK, liana_callback_type, "Summaries",
-               "Writes event files for TensorBoard: loss and metrics, the learning rate, norms and histograms of "
-               "gradients and weights, speed, the graph, the configuration.",
-               LIANA_PART_OPTIONS(summaries_options, fields), .check = check),
+    LIANA_PART(
+        CALLBACK, liana_callback_type, "Summaries",
+        "Writes event files for TensorBoard: loss and metrics, the learning rate, norms of gradients, weights and "
+        "updates, histograms of these and of activations, images, speed, the graph, the configuration.",
+        LIANA_PART_OPTIONS(summaries_options, fields), .check = check),
     .self_size = sizeof(summaries),
     .close = destroy,
     .on = {[LIANA_ON_TRAIN_BEGIN] = train_begin,
            [LIANA_ON_EPOCH_BEGIN] = epoch_begin,
            [LIANA_ON_STEP_BEGIN] = step_begin,
+           [LIANA_ON_BATCH] = see_batch,
            [LIANA_ON_STEP_END] = step_end,
+           [LIANA_ON_VALIDATION_BEGIN] = validation_begin,
+           [LIANA_ON_VALIDATION_STEP] = validation_step,
            [LIANA_ON_EPOCH_END] = epoch_end,
            [LIANA_ON_CHECKPOINT] = checkpoint},
 };

@@ -191,9 +191,9 @@ static liana_status validate(liana__fit_run *fit)
 {
     liana__totals_clear(&fit->validation);
     begin_validation(&fit->context, &fit->validation, validation_steps(fit));
+    fit->context.wants_outputs = false;
     LIANA_TRY(liana__fit_call(fit, LIANA_ON_VALIDATION_BEGIN));
-    validation progress = {
-        .wants_outputs = liana__callback_list_has_type(fit->options->callbacks, &liana__callback_PredictionsLogger)};
+    validation progress = {.wants_outputs = fit->context.wants_outputs};
     LIANA_TRY(evaluate(fit, fit->options->validation, &progress, &fit->validation, fit->error));
     return liana__fit_call(fit, LIANA_ON_VALIDATION_END);
 }
@@ -267,7 +267,7 @@ static liana_status train_epoch(liana__fit_run *fit)
     bool begins = state->step == 0 && state->step < fit->end_step;
     if (begins && !liana__fit_halts(fit)) LIANA_TRY(liana__fit_call_training(fit, LIANA_ON_EPOCH_BEGIN));
     while (state->step < fit->end_step && !liana__fit_halts(fit)) {
-        fit->context.wants_gradients = false;
+        fit->context.wants_gradients = fit->context.wants_batches = false;
         liana_status begun = liana__fit_call_training(fit, LIANA_ON_STEP_BEGIN);
         /* Also out of a validation that a callback asked for: it is done again. */
         if (begun == LIANA_CANCELLED && fit->context.interrupted) break;

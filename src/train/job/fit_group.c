@@ -241,8 +241,8 @@ static liana_status replay(liana__fit_run *fit)
     return liana__watch_replay(&step, fit->error);
 }
 
-/* Updates whose gradients a callback reads are no part of an execution: the batches that wait for one are taken
- * again. */
+/* Updates whose gradients or batches a callback reads are no part of an execution: the batches that wait for one are
+ * taken again. */
 static liana_status take_back(liana__fit_run *fit)
 {
     const liana__fit_group *own = &fit->group;
@@ -269,7 +269,7 @@ liana_status liana__fit_train_group(liana__fit_run *fit)
     liana__fit_group *own = &fit->group;
     const int64_t before = fit->state->iteration;
     own->num_made = 0;
-    const bool executes = is_program(fit) && !fit->context.wants_gradients;
+    const bool executes = is_program(fit) && !fit->context.wants_gradients && !fit->context.wants_batches;
     liana_status status = is_program(fit) && !executes ? take_back(fit) : LIANA_OK;
     if (status == LIANA_OK) status = executes ? execute(fit) : one_by_one(fit);
     if (status == LIANA_OK && fit->replays) status = replay(fit);

@@ -104,6 +104,20 @@ void liana__fit_count_update(liana__fit_run *fit, const liana__update_sums *made
     fit->timing.wait += wait;
 }
 
+/* What callbacks asked for at the begin of the step. */
+static liana_status show_batch(liana__fit_run *fit, const liana__batch *batch)
+{
+    liana_fit_context *context = &fit->context;
+    liana_status status = LIANA_OK;
+    if (context->wants_batches) {
+        context->batch = batch;
+        status = liana__fit_call_training(fit, LIANA_ON_BATCH);
+        context->batch = NULL;
+    }
+    if (status != LIANA_OK || !context->wants_gradients) return status;
+    return liana__step_sum_gradients(fit->training->trainer->step, batch, fit->error);
+}
+
 liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch)
 {
     liana__cluster *cluster = fit->training->cluster;
@@ -113,8 +127,7 @@ liana_status liana__fit_step_with(liana__fit_run *fit, const liana__batch *batch
     const float *sums;
     const int64_t applied = liana__training_state_applied(fit->state);
     liana__fit_set_rate(fit, applied);
-    liana_status status = LIANA_OK;
-    if (fit->context.wants_gradients) status = liana__step_sum_gradients(trainer->step, batch, fit->error);
+    liana_status status = show_batch(fit, batch);
     if (status == LIANA_OK) {
         status = liana__trainer_step(fit->training->trainer, batch, fit->context.learning_rate, applied + 1, &sums,
                                      fit->error);

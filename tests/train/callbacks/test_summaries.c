@@ -133,6 +133,24 @@ static void check_update(const trial *own, int64_t step)
     assert_near(number_at("weight_norm/y/kernel", step), norm_of(weights, FEATURES), 1e-6, step);
 }
 
+/* The outputs of the layer for the last batch of an epoch, with the weights before its update. */
+static void check_activations(const trial *own, int64_t step)
+{
+    const events_value *found = events_find(&read_events, "activations/y", step);
+    const float *weights = own->before[step - 1];
+    double least = INFINITY, greatest = -INFINITY;
+    for (int64_t i = ROWS - BATCH; i < ROWS; i++) {
+        double output = (double)weights[FEATURES];
+        for (int k = 0; k < FEATURES; k++) output += (double)weights[k] * (double)own->x[i * FEATURES + k];
+        least = fmin(least, output);
+        greatest = fmax(greatest, output);
+    }
+    assert_string_equal(found->plugin, "histograms");
+    assert_near(found->counted, BATCH, 0, step);
+    assert_near(found->least, least, 1e-6, step);
+    assert_near(found->greatest, greatest, 1e-6, step);
+}
+
 static void test_values_of_updates(void **state)
 {
     (void)state;
@@ -152,6 +170,7 @@ static void test_values_of_updates(void **state)
     assert_steps(&read_events, "weights/y/kernel", "3 6 9");
     assert_steps(&read_events, "gradients/y/kernel", "3 6 9");
     for (int64_t step = 2; step <= 8; step += 2) check_update(&own, step);
+    check_activations(&own, 9);
     check_update(&own, 1);
     assert_int_equal(read_events.num_graphs, 1);
     assert_int_equal(read_events.num_files, 1);
@@ -182,6 +201,7 @@ static void test_histograms(void **state)
     assert_steps(&read_events, "batch/loss", "");
     assert_steps(&read_events, "norm/gradient", "");
     assert_int_equal(read_events.num_graphs, 0);
+    assert_steps(&read_events, "activations/y", "3 9 15");
     double gradient[FEATURES + 1];
     gradient_of(&own, own.before[8], 8, gradient);
     const events_value *weights = events_find(&read_events, "weights/y/kernel", 9);

@@ -3,13 +3,14 @@
 #include "cli/session.h"
 
 #include "base/file.h"
+#include "report/event_plot.h"
 #include "report/run_plot.h"
 
 #include <string.h>
 
 static const liana__option options[] = {
     {"out", "FILE", "the picture, .png or .svg (default: plot.png)"},
-    {"measures", "LIST", "what is drawn: loss,accuracy,learning_rate (default: all)"},
+    {"measures", "LIST", "what is drawn: loss,accuracy,learning_rate; of event files: tags (default: all)"},
     {"schedule", NULL, "draw the learning rates of configurations, before anything is trained"},
     {LIANA__OPTION_PLUGINS},
     {LIANA__OPTION_JSON},
@@ -17,8 +18,6 @@ static const liana__option options[] = {
 };
 
 enum { MOST_POINTS = 4000 };
-
-/* ---- runs ---- */
 
 /* The words between commas, in the arena. */
 static liana_status split_list(liana__invocation *invocation, const char *text, const char *const **words,
@@ -36,6 +35,43 @@ static liana_status split_list(liana__invocation *invocation, const char *text, 
     return list && !arena->failed ? LIANA_OK : liana__fail_memory(&invocation->error, "--measures");
 }
 
+/* ---- event files ---- */
+
+/* *of_events: all are event files, or folders of them. */
+static liana_status check_kinds(liana__invocation *invocation, bool *of_events)
+{
+    size_t count = 0;
+    const char *event = NULL, *other = NULL;
+    for (size_t i = 0; i < invocation->num_operands; i++) {
+        const bool is_event = liana__event_plot_takes(invocation->operands[i]);
+        count += is_event;
+        *(is_event ? &event : &other) = invocation->operands[i];
+    }
+    *of_events = count > 0;
+    if (!event || !other) return LIANA_OK;
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG,
+                       "plot: '%s' has event files and '%s' is the folder of a run; draw each kind by itself", event,
+                       other);
+}
+
+static liana_status plot_events(liana__invocation *invocation, const char *const *tags, size_t num_tags,
+                                const char *path)
+{
+    liana__event_plot_facts facts;
+    LIANA_TRY(liana__plot_events(invocation->operands, invocation->num_operands, tags, num_tags, path, &facts,
+                                 &invocation->arena, &invocation->error));
+    if (facts.damage) liana__session_note(invocation, facts.damage);
+    if (facts.num_drawn < facts.num_tags && !num_tags) {
+        const char *note = liana__arena_format(
+            &invocation->arena, "%zu of %zu tags are drawn; --measures chooses others, 'liana inspect FILE' lists them",
+            facts.num_drawn, facts.num_tags);
+        if (note) liana__session_note(invocation, note);
+    }
+    return LIANA_OK;
+}
+
+/* ---- runs ---- */
+
 static liana_status plot_runs(liana__invocation *invocation, const char *path)
 {
     liana__error *error = &invocation->error;
@@ -44,6 +80,9 @@ static liana_status plot_runs(liana__invocation *invocation, const char *path)
     size_t num_measures = 0;
     liana__run_files *runs;
     if (list) LIANA_TRY(split_list(invocation, list, &measures, &num_measures));
+    bool of_events;
+    LIANA_TRY(check_kinds(invocation, &of_events));
+    if (of_events) return plot_events(invocation, measures, num_measures, path);
     LIANA_TRY(liana__run_files_read(invocation->operands, invocation->num_operands, &invocation->arena, &runs, error));
     return liana__plot_runs(runs, invocation->num_operands, measures, num_measures, path, &invocation->arena, error);
 }
@@ -185,12 +224,14 @@ static liana_status run(liana__invocation *invocation)
 
 const liana__command liana__subcommand_plot = {
     .name = "plot",
-    .operands = "RUN ... | --schedule CONFIG ... [key=value]",
-    .summary = "Draw several runs, or learning-rate schedules, in one figure",
+    .operands = "RUN ... | EVENTS ... | --schedule CONFIG ... [key=value]",
+    .summary = "Draw several runs, event files, or learning-rate schedules, in one figure",
     .help =
         "Draws a panel for each measure of the runs (loss, accuracy, recall, precision, F1, ...) by epoch, and one\n"
         "for the learning rate. Of two runs the first is dashed and the second solid; of more runs each has a\n"
         "colour, training is dashed and validation solid. The last values of shorter runs are drawn on, dotted.\n"
+        "EVENTS are event files of TensorBoard, or folders of them, whoever wrote them: a panel for each tag that has\n"
+        "numbers, by step, with a colour for each folder; up to 12 tags, those without a group first.\n"
         "With --schedule, draws the learning rate of each update as configurations say it. Up to 7 of either.\n",
     .options = options,
     .min_operands = 1,

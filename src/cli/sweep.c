@@ -32,6 +32,7 @@ typedef struct sweeper {
     liana__sweep sweep;
     liana__process *jobs;
     const liana__sweep_run **runs; /* of the jobs */
+    double *begins;                /* of the jobs, in seconds since 1970 */
     size_t num_jobs, at_once;
     size_t num_ended, num_failed;
     char first_failure[600];
@@ -141,7 +142,8 @@ static liana_status make_jobs(sweeper *own)
     own->at_once = (size_t)at_once;
     own->jobs = liana__arena_allocate(arena, sweep->num_runs * sizeof *own->jobs + 1);
     own->runs = liana__arena_allocate(arena, sweep->num_runs * sizeof *own->runs + 1);
-    if (!own->jobs || !own->runs) return liana__fail_memory(&own->invocation->error, sweep->file);
+    own->begins = liana__arena_allocate(arena, sweep->num_runs * sizeof *own->begins + 1);
+    if (!own->jobs || !own->runs || !own->begins) return liana__fail_memory(&own->invocation->error, sweep->file);
     for (size_t i = 0; i < sweep->num_runs; i++) {
         if (liana__file_exists(sweep->runs[i].done)) continue;
         LIANA_TRY(make_job(own, &sweep->runs[i], threads / at_once));
@@ -180,16 +182,28 @@ static void say(const sweeper *own, const liana__sweep_run *run, const char *sta
     fflush(invocation->out);
 }
 
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
 static liana_status watch(void *user, size_t index, const liana__process *job, liana__error *error)
 {
     sweeper *own = user;
     const liana__sweep_run *run = own->runs[index];
     char message[400] = "";
     if (job->state == LIANA__PROCESS_RUNS) {
+        own->begins[index] = now();
         say(own, run, liana__folder_exists(run->folder) ? "goes on" : "started", "");
         return LIANA_OK;
     }
     own->num_ended++;
+    const bool has_ended = job->code == 0 || !liana__signals_caught();
+    if (has_ended) {
+        LIANA_TRY(liana__sweep_events_write(&own->sweep, run, own->begins[index], now(), job->code != 0, error));
+    }
     if (job->code == 0) {
         LIANA_TRY(liana__file_replace(run->done, "finished\n", 9, error));
         say(own, run, "finished", "");

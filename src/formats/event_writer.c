@@ -82,6 +82,7 @@ static const struct {
     [LIANA__SUMMARY_IMAGES] = {"images", LIANA__EVENT__DATA_CLASS__DATA_CLASS_BLOB_SEQUENCE},
     [LIANA__SUMMARY_TEXT] = {"text", LIANA__EVENT__DATA_CLASS__DATA_CLASS_TENSOR},
     [LIANA__SUMMARY_KERAS] = {"graph_keras_model", LIANA__EVENT__DATA_CLASS__DATA_CLASS_UNKNOWN},
+    [LIANA__SUMMARY_HPARAMS] = {"hparams", LIANA__EVENT__DATA_CLASS__DATA_CLASS_UNKNOWN},
 };
 
 static void set_shape(liana__arena *arena, Liana__Event__Tensor *tensor, const int64_t *dims, size_t rank)
@@ -134,6 +135,12 @@ static void set_texts(liana__arena *arena, Liana__Event__Tensor *tensor, const l
 
 static void set_numbers(liana__arena *arena, Liana__Event__Tensor *tensor, const liana__summary_value *value)
 {
+    static const int64_t none[] = {0};
+    if (value->kind == LIANA__SUMMARY_HPARAMS) {
+        tensor->dtype = DT_FLOAT;
+        set_shape(arena, tensor, none, 1);
+        return;
+    }
     if (value->kind == LIANA__SUMMARY_SCALAR) {
         const float narrow = (float)value->number;
         tensor->dtype = DT_FLOAT;
@@ -164,10 +171,14 @@ static Liana__Event__SummaryValue *make_value(liana__arena *arena, const liana__
     liana__event__plugin_data__init(plugin);
     plugin->plugin_name = (char *)(uintptr_t)kinds[value->kind].plugin;
     if (value->kind == LIANA__SUMMARY_KERAS) plugin->content = text_bytes(arena, "1"); /* a version */
+    if (value->kind == LIANA__SUMMARY_HPARAMS) {
+        plugin->content = (ProtobufCBinaryData){value->content_size, (uint8_t *)(uintptr_t)value->content};
+    }
     metadata->plugin_data = plugin;
     metadata->data_class = kinds[value->kind].data_class;
-    const bool is_number = value->kind == LIANA__SUMMARY_SCALAR || value->kind == LIANA__SUMMARY_HISTOGRAM;
-    (!is_number ? set_texts : set_numbers)(arena, tensor, value);
+    const bool is_text = value->kind == LIANA__SUMMARY_IMAGES || value->kind == LIANA__SUMMARY_TEXT ||
+                         value->kind == LIANA__SUMMARY_KERAS;
+    (is_text ? set_texts : set_numbers)(arena, tensor, value);
     made->tag = tag;
     made->metadata = metadata;
     made->value_case = LIANA__EVENT__SUMMARY_VALUE__VALUE_TENSOR;

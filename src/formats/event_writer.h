@@ -16,6 +16,7 @@ typedef enum liana__summary_kind {
     LIANA__SUMMARY_IMAGES,
     LIANA__SUMMARY_TEXT,
     LIANA__SUMMARY_KERAS, /* a model's architecture in Keras's JSON, which TensorBoard draws as its conceptual graph */
+    LIANA__SUMMARY_HPARAMS, /* hyperparameters (event_hparams.h) */
 } liana__summary_kind;
 
 /* A blob: the bytes of a PNG. */
@@ -34,7 +35,9 @@ typedef struct liana__summary_value {
     const liana__summary_image *images; /* all of one size */
     size_t num_images;
     int width, height;
-    const char *text; /* Markdown; JSON */
+    const char *text;    /* Markdown; JSON */
+    const void *content; /* of hyperparameters: the plugin's message */
+    size_t content_size;
 } liana__summary_value;
 
 typedef struct liana__event_writer liana__event_writer;

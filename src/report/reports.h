@@ -171,6 +171,12 @@ liana_status liana__report_curves(const char *history_path, const char *path, li
 liana_status liana__sweep_report_write(const liana__sweep_results *results, const char *path, liana__error *error)
     LIANA_MUST_USE;
 
+/* Writes the setting of a run that has ended, if the run writes event files, for TensorBoard's table of
+ * hyperparameters. The runs of one setting are a group there. Times are in seconds since 1970. Errors: those of reading
+ * the run's configuration, IO_ERROR, OUT_OF_MEMORY. */
+liana_status liana__sweep_events_write(const liana__sweep *sweep, const liana__sweep_run *run, double begin, double end,
+                                       bool has_failed, liana__error *error) LIANA_MUST_USE;
+
 /* ---- tile report ---- */
 
 /* The plan of a training on a TPU, as text. */

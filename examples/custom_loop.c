@@ -1,7 +1,7 @@
 /* A training loop of one's own: a shard function makes gradients, the loop sets the rate. After `make install`:
  *     cc custom_loop.c -o custom_loop $(pkg-config --cflags --libs liana)
  *     ./custom_loop FOLDER/train-images-idx3-ubyte.gz [EPOCHS]
- * FOLDER holds MNIST's labels too. The program writes custom-model/. */
+ * FOLDER holds MNIST's labels too. The program writes custom-model/, and custom-events/ for TensorBoard. */
 #include <liana/liana.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +27,7 @@ int main(int argc, char **argv)
     liana_model *m;
     liana_step *step;
     liana_step_results sums;
+    liana_summary *summary;
     double best = 1e30;
     CHECK(liana_context_create(NULL, &context));
     CHECK(liana_dataset_open(context, argc > 1 ? argv[1] : "train-images-idx3-ubyte.gz", NULL, &images));
@@ -42,15 +43,19 @@ int main(int argc, char **argv)
     adam.dataset = images;
     CHECK(liana_step_create(context, &adam, &step));
     CHECK(liana_model_to_variables(m, liana_step_variables(step)));
+    CHECK(liana_summary_create(context, "custom-events", &summary));
     liana_step_input input = {.dataset = images, .scalars = {{"learning_rate", 0.002}}};
     for (; input.order.epoch < (argc > 2 ? strtoull(argv[2], NULL, 10) : 3); input.order.epoch++) {
         CHECK(liana_step_run(step, &input, &sums));
+        CHECK(liana_summary_results(summary, (int64_t)input.order.epoch, "train", &sums));
         double loss = liana_step_mean(&sums, "loss"), *rate = &input.scalars[0].value;
         printf("epoch %d: rate %g, loss %.4f, sureness %.4f\n", (int)input.order.epoch, *rate, loss,
                liana_step_mean(&sums, "sureness"));
+        CHECK(liana_summary_scalar(summary, (int64_t)input.order.epoch, "learning_rate", *rate));
         *rate *= loss > 0.9 * best ? 0.5 : 1; /* a rule of one's own: slower after an epoch that gained little */
         best = loss < best ? loss : best;
     }
+    CHECK(liana_summary_destroy(summary));
     CHECK(liana_model_from_variables(m, liana_step_variables(step)));
     CHECK(liana_model_save(m, "custom-model"));
     liana_step_destroy(step);

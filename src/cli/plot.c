@@ -62,9 +62,10 @@ static liana_status plot_events(liana__invocation *invocation, const char *const
                                  &invocation->arena, &invocation->error));
     if (facts.damage) liana__session_note(invocation, facts.damage);
     if (facts.num_drawn < facts.num_tags && !num_tags) {
-        const char *note = liana__arena_format(
-            &invocation->arena, "%zu of %zu tags are drawn; --measures chooses others, 'liana inspect FILE' lists them",
-            facts.num_drawn, facts.num_tags);
+        const char *note =
+            liana__arena_format(&invocation->arena,
+                                "%zu of %zu tags are drawn; --measures chooses others, 'liana inspect FILE' lists them",
+                                facts.num_drawn, facts.num_tags);
         if (note) liana__session_note(invocation, note);
     }
     return LIANA_OK;

@@ -64,8 +64,10 @@ static liana_status add(liana__event_writer *writer, const char *tag, const plug
     uint8_t *bytes = liana__arena_allocate(arena, size + 1);
     if (!bytes) return liana__fail_memory(error, "hyperparameters");
     liana__hparams__plugin_data__pack(data, bytes);
-    const liana__summary_value value = {
-        .tag = tag, .kind = LIANA__SUMMARY_HPARAMS, .content = bytes, .content_size = size};
+    const liana__summary_value value = {.tag = tag,
+                                        .kind = LIANA__SUMMARY_HPARAMS,
+                                        .content = bytes,
+                                        .content_size = size};
     return liana__event_writer_add(writer, 0, &value, 1, error);
 }
 

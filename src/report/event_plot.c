@@ -51,8 +51,7 @@ static bool is_event_file(const char *path)
     size_t size;
     static const liana__tfrecord_options options = {.keep_start = true};
     if (liana__tfrecord_open(path, &options, &file, NULL) != LIANA_OK) return false;
-    const bool is_one = liana__tfrecord_count(file) &&
-                        liana__tfrecord_get(file, 0, &bytes, &size, NULL) == LIANA_OK &&
+    const bool is_one = liana__tfrecord_count(file) && liana__tfrecord_get(file, 0, &bytes, &size, NULL) == LIANA_OK &&
                         liana__event_begins_file(bytes, size);
     liana__tfrecord_close(file);
     return is_one;
@@ -73,7 +72,8 @@ static bool has_files(const char *folder, int depth)
     for (size_t i = 0; status == LIANA_OK && !found && i < names.count; i++) {
         const char *path = liana__path_join(&arena, folder, names.items[i]);
         const bool is_folder = path && liana__folder_exists(path);
-        found = path && (is_folder ? depth < DEEPEST && has_files(path, depth + 1) : has_name_of_events(names.items[i]));
+        found =
+            path && (is_folder ? depth < DEEPEST && has_files(path, depth + 1) : has_name_of_events(names.items[i]));
     }
     liana__arena_free(&arena);
     return found;
@@ -241,8 +241,9 @@ static bool list_tags(const reading *own, tag_list *list)
 static liana_status check_tags(const tag_list *known, const char *const *wanted, size_t count, liana__error *error)
 {
     if (!known->count) {
-        return liana__fail(error, LIANA_INVALID_CONFIG, "plot: the event files have no numbers; 'liana inspect' shows "
-                                                        "what is in them");
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "plot: the event files have no numbers; 'liana inspect' shows "
+                           "what is in them");
     }
     for (size_t i = 0; i < count; i++) {
         liana__nearest_search nearest = liana__nearest_begin(wanted[i]);
@@ -292,8 +293,8 @@ static bool make_panel(reading *own, const char *tag, liana__figure_panel *panel
             if (strcmp(from->items[k].tag, tag) == 0) made = make_line(own, &from->items[k], i, &lines[count++]);
         }
     }
-    *panel = (liana__figure_panel){
-        .title = tag, .x_label = "step", .whole_x = true, .lines = lines, .num_lines = count};
+    *panel =
+        (liana__figure_panel){.title = tag, .x_label = "step", .whole_x = true, .lines = lines, .num_lines = count};
     return made;
 }
 
@@ -321,8 +322,9 @@ static liana_status plot(reading *own, const char *const *tags, size_t num_tags,
     if (!list_tags(own, &known)) return liana__fail_memory(own->error, path);
     LIANA_TRY(check_tags(&known, tags, num_tags, own->error));
     const size_t most = known.count < LIANA__EVENT_PLOT_PANELS ? known.count : LIANA__EVENT_PLOT_PANELS;
-    *facts = (liana__event_plot_facts){
-        .num_tags = known.count, .num_drawn = num_tags ? num_tags : most, .damage = own->damage};
+    *facts = (liana__event_plot_facts){.num_tags = known.count,
+                                       .num_drawn = num_tags ? num_tags : most,
+                                       .damage = own->damage};
     return draw(own, num_tags ? tags : known.items, facts->num_drawn, path);
 }
 

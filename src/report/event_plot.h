@@ -2,8 +2,8 @@
 #ifndef LIANA_REPORT_EVENT_PLOT_H
 #define LIANA_REPORT_EVENT_PLOT_H
 
-#include "base/memory.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 

@@ -157,6 +157,9 @@ done
 awk '/^epoch 0:/ { first = $6 + 0 } /^epoch 5:/ { last = $6 + 0 } END { exit !(last > 0 && last < first) }' "$folder/log" ||
     { cat "$folder/log" && fail "examples/custom_loop.c: it did not learn"; }
 [ -s "$folder/custom-model/weights.safetensors" ] || fail "examples/custom_loop.c: nothing was saved"
+for tag in train/loss train/sureness learning_rate; do
+    grep -qa "$tag" "$folder"/custom-events/events.out.tfevents.* || fail "examples/custom_loop.c: no $tag in the event file"
+done
 [ "$(wc -l <"$here/../../examples/custom_loop.c")" -lt 100 ] || fail "examples/custom_loop.c: it is to stay below 100 lines"
 (cd "$folder" && LD_LIBRARY_PATH=$library ./gan 300 >"$folder/log" && LD_LIBRARY_PATH=$library ./gan 2 digits >/dev/null) ||
     { cat "$folder/log" && fail "examples/gan.c: it failed"; }

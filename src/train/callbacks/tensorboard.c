@@ -184,11 +184,15 @@ static liana_status validation_end(liana_callback_item *item, liana_fit_context 
 static void add_weight(const task *own, liana__event_list *list, const liana__variable *variable, const float *values)
 {
     const liana_shape *shape = &variable->buffer->shape;
-    const char *histogram = liana__arena_format(&list->arena, "%s/histogram", variable->name);
-    liana__event_list_add_histogram(list, histogram, values, liana_shape_size(shape));
+    const liana_model *model = own->context->training->model;
+    /* Keras's path of a weight has the name of a Sequential before the layer's. */
+    const bool is_named = model && liana__model_is_sequential(model);
+    const char *path = is_named ? liana__arena_format(&list->arena, "%s/%s", liana__model_name(model), variable->name)
+                                : variable->name;
+    liana__event_list_add_histogram(list, liana__arena_format(&list->arena, "%s/histogram", path), values,
+                                    liana_shape_size(shape));
     if (!own->options->write_images) return;
-    liana__event_list_add_weight_images(list, liana__arena_format(&list->arena, "%s/image", variable->name), values,
-                                        shape);
+    liana__event_list_add_weight_images(list, liana__arena_format(&list->arena, "%s/image", path), values, shape);
 }
 
 static liana_status add_weights(const task *own, liana__event_list *list, liana__error *error)

@@ -294,7 +294,7 @@ static void test_going_on(void **state)
     assert_steps(&read_events, "loss", "3 6 9 12");
     events_read(&read_events, "board/train");
     assert_steps(&read_events, "epoch_loss", "0 1 2 3");
-    assert_steps(&read_events, "y/kernel/histogram", "0 1 2 3");
+    assert_steps(&read_events, "sequential/y/kernel/histogram", "0 1 2 3");
     events_read(&read_events, "board/validation");
     assert_steps(&read_events, "epoch_mae", "0 1 2 3");
     end(&own);

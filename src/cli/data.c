@@ -39,8 +39,9 @@ static liana_status run(liana__invocation *invocation)
     liana__fonts_note(run.class_names.items, run.class_names.count, missing, sizeof missing);
     if (*missing) fprintf(invocation->err, "%s\n", missing);
     LIANA_TRY(liana__sending_start(invocation, liana__invocation_text(invocation, "out"), &sending));
-    return liana__sending_end(invocation, &sending,
-                              liana__report_data(&run, sending.folder, liana__session_picture, invocation, error));
+    liana__drawing_files files = {sending.folder, liana__session_picture, invocation};
+    const liana__drawings drawings = {liana__drawing_write_files, &files};
+    return liana__sending_end(invocation, &sending, liana__report_data(&run, &drawings, error));
 }
 
 const liana__command liana__subcommand_data = {

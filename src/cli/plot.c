@@ -16,8 +16,6 @@ static const liana__option options[] = {
     {0},
 };
 
-enum { MOST_POINTS = 4000 };
-
 /* ---- runs ---- */
 
 /* The words between commas, in the arena. */
@@ -50,47 +48,18 @@ static liana_status plot_runs(liana__invocation *invocation, const char *path)
 
 /* ---- schedules ---- */
 
-/* The rates of a run's updates, or of evenly chosen ones of very many. */
-static liana_status sample(liana__invocation *invocation, const liana_learning_rate *rate, int64_t updates,
-                           liana__plotted_rate *plotted)
-{
-    size_t count = updates < MOST_POINTS ? (size_t)updates : MOST_POINTS;
-    double *at = liana__arena_allocate(&invocation->arena, count * sizeof *at + 1);
-    double *rates = liana__arena_allocate(&invocation->arena, count * sizeof *rates + 1);
-    if (!at || !rates) return liana__fail_memory(&invocation->error, "a schedule");
-    for (size_t i = 0; i < count; i++) {
-        int64_t update = count > 1 ? (int64_t)i * (updates - 1) / ((int64_t)count - 1) : 0;
-        at[i] = (double)update;
-        rates[i] = liana__learning_rate_at(rate, update);
-    }
-    plotted->updates = at;
-    plotted->rates = rates;
-    plotted->count = count;
-    return LIANA_OK;
-}
-
 /* Opened as for training: the data say how many updates an epoch has. */
 static liana_status find_rates(liana__invocation *invocation, liana__session *session, const char *config,
                                liana__plotted_rate *plotted)
 {
     liana__error *error = &invocation->error;
     liana__data_config *data = &session->config.data;
-    const liana__job_options *train = &session->config.job;
     LIANA_TRY(liana__config_require_training_data(&session->config, error));
     data->validation = data->test = (liana__source_config){0};
     LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     LIANA_TRY(
         liana__run_open(session->context, &session->config, &(liana__run_options){.training = true}, &run, error));
-    const liana__training_length length = {.epochs = train->epochs, .steps = train->steps};
-    liana_learning_rate rate = run.core.learning_rate;
-    liana__fit_plan_make(&run.core.state, run.training.loader, &length, &rate);
-    if (rate.total_steps <= 0) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "plot: the number of updates of '%s' is not known with train.max_minutes alone; give "
-                           "train.epochs or train.steps as well",
-                           config);
-    }
-    return sample(invocation, &rate, rate.total_steps, plotted);
+    return liana__plan_rates(&run, config, &invocation->arena, plotted, error);
 }
 
 static liana_status plot_schedules(liana__invocation *invocation, const char *path)

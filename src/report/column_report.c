@@ -85,15 +85,15 @@ static liana_status count_values(const series *own, liana__arena *arena, liana__
     return arena->failed ? liana__fail_memory(error, "the values of a column") : LIANA_OK;
 }
 
-/* The column's own name, and that of the component where it is another. */
-static void name_column(const series *own, char title[LONGEST_TITLE])
+void liana__report_column_name(const liana__source *source, size_t component, int64_t index, char *name, size_t size)
 {
-    const char *component = own->source->components[own->component].name;
-    const liana__strings *from = own->column ? &own->column->from : NULL;
-    const bool several = from && (size_t)own->index < from->count && !own->column->length;
-    const char *name = several ? from->items[own->index] : component;
-    if (strcmp(name, component) == 0) snprintf(title, LONGEST_TITLE, "%.90s", name);
-    if (strcmp(name, component) != 0) snprintf(title, LONGEST_TITLE, "%.90s (in %.90s)", name, component);
+    const char *whole = source->components[component].name;
+    const liana__column *column = liana__columns_get(source->columns, whole);
+    const liana__strings *from = column ? &column->from : NULL;
+    const bool several = from && (size_t)index < from->count && !column->length;
+    const char *own = several ? from->items[index] : whole;
+    if (strcmp(own, whole) == 0) snprintf(name, size, "%.90s", own);
+    if (strcmp(own, whole) != 0) snprintf(name, size, "%.90s (in %.90s)", own, whole);
 }
 
 static liana_status draw_series(series *own, size_t number, liana__on_bars on_bars, void *user, liana__error *error)
@@ -102,7 +102,7 @@ static liana_status draw_series(series *own, size_t number, liana__on_bars on_ba
     liana__bar_series counts;
     char title[LONGEST_TITLE];
     liana__bars bars = {.title = title};
-    name_column(own, title);
+    liana__report_column_name(own->source, own->component, own->index, title, sizeof title);
     LIANA_TRY(read_values(own, error));
     LIANA_TRY(count_values(own, &arena, &bars, &counts, error));
     return on_bars(user, number, &bars);

@@ -1,7 +1,6 @@
 /* Draws pictures of the data of a run. */
 #include "report/reports.h"
 
-#include "base/file.h"
 #include "base/format.h"
 #include "data/image/decode.h"
 
@@ -14,9 +13,7 @@ enum { MAX_SAMPLES = 24, NUM_ORIGINALS = 4, NUM_VARIANTS = 5, MAX_SIZES = 4096 }
 
 typedef struct reporter {
     liana__run *run;
-    const char *folder;
-    liana__on_picture on_picture;
-    void *user;
+    const liana__drawings *drawings;
     liana__arena arena;
     liana__error *error;
     const liana__source *source; /* of the training data */
@@ -24,37 +21,17 @@ typedef struct reporter {
     liana__decoder decoder;
 } reporter;
 
-static const char *const endings[] = {"png", "svg"};
-
-/* The path of a picture, or NULL with the error set. */
-static const char *path_of(reporter *own, const char *name, int ending)
-{
-    const char *path = liana__arena_format(&own->arena, "%s/%s.%s", own->folder, name, endings[ending]);
-    if (!path) liana__fail_memory(own->error, name);
-    return path;
-}
-
 static liana_status write_grid(reporter *own, const char *name, const liana__grid_item *items, size_t count,
                                const liana__grid_options *options)
 {
-    for (int i = 0; i < 2; i++) {
-        const char *path = path_of(own, name, i);
-        if (!path) return LIANA_OUT_OF_MEMORY;
-        LIANA_TRY(liana__grid_write(path, items, count, options, own->error));
-        own->on_picture(own->user, path);
-    }
-    return LIANA_OK;
+    const liana__drawing drawing = {.name = name, .kind = LIANA__DRAWING_GRID, .grid = {items, count, options}};
+    return liana__drawings_add(own->drawings, &drawing, own->error);
 }
 
 static liana_status write_bars(reporter *own, const char *name, const liana__bars *bars)
 {
-    for (int i = 0; i < 2; i++) {
-        const char *path = path_of(own, name, i);
-        if (!path) return LIANA_OUT_OF_MEMORY;
-        LIANA_TRY(liana__bars_write(path, bars, own->error));
-        own->on_picture(own->user, path);
-    }
-    return LIANA_OK;
+    const liana__drawing drawing = {.name = name, .kind = LIANA__DRAWING_BARS, .bars = bars};
+    return liana__drawings_add(own->drawings, &drawing, own->error);
 }
 
 /* -1: there is no class. */
@@ -240,13 +217,10 @@ static liana_status draw_sizes(reporter *own)
     if (count == 1)
         liana__format(title, sizeof title, "All training images are %.0f x %.0f", points[0].width, points[0].height);
     const double target[2] = {(double)own->run->image_shape[1], (double)own->run->image_shape[0]};
-    for (int i = 0; i < 2; i++) {
-        const char *path = path_of(own, "sizes", i);
-        if (!path) return LIANA_OUT_OF_MEMORY;
-        LIANA_TRY(liana__scatter_write(path, title, points, count, target, own->error));
-        own->on_picture(own->user, path);
-    }
-    return LIANA_OK;
+    const liana__drawing drawing = {.name = "sizes",
+                                    .kind = LIANA__DRAWING_SCATTER,
+                                    .scatter = {title, points, count, target}};
+    return liana__drawings_add(own->drawings, &drawing, own->error);
 }
 
 /* ---- augmentation ---- */
@@ -360,15 +334,9 @@ static liana_status draw_all(reporter *own)
     return draw_augmented(own);
 }
 
-liana_status liana__report_data(liana__run *run, const char *folder, liana__on_picture on_picture, void *user,
-                                liana__error *error)
+liana_status liana__report_data(liana__run *run, const liana__drawings *drawings, liana__error *error)
 {
-    reporter own = {.run = run,
-                    .folder = folder,
-                    .on_picture = on_picture,
-                    .user = user,
-                    .error = error,
-                    .source = run->training.source};
+    reporter own = {.run = run, .drawings = drawings, .error = error, .source = run->training.source};
     own.scratch = liana__source_scratch_create(own.source);
     liana_status status = own.scratch ? draw_all(&own) : liana__fail_memory(error, "reading images");
     liana__source_scratch_destroy(own.source, own.scratch);

@@ -45,7 +45,7 @@ test: ## install the packages that are missing, build everything and run all tes
 	$(call COMPILE,$(BUILD))
 	$(call TEST,$(BUILD),-LE peers)
 
-check-peers: ## compare with Keras, TensorFlow, TensorFlow.js, JAX, onnxruntime and the PJRT plugin for CPUs, which are fetched from PyPI and npm once (4 GiB)
+check-peers: ## compare with Keras, TensorFlow, TensorFlow.js, JAX, onnxruntime and the PJRT plugin for CPUs, and look at pages in Chromium; all is fetched once (4 GiB)
 	$(PACKAGES) --tests --peers
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD))

@@ -30,6 +30,8 @@ for option in "$@"; do
     case $option in
     --tests) wanted="$wanted $tests" ;;
     --peers)
+        # What looks at the pages that liana writes.
+        wanted="$wanted chromium"
         # These often come from elsewhere than Debian, and the two do not go together.
         if ! command -v node >/dev/null || ! command -v npm >/dev/null; then wanted="$wanted nodejs npm"; fi
         if ! python3 -m ensurepip --version >/dev/null 2>&1; then wanted="$wanted python3 python3-venv"; fi

@@ -2,8 +2,8 @@
 # Installs the peers that liana is compared with, in fixed versions (tests/peers/): make check-peers and make bench use
 # them.
 #
-#   scripts/install-peers.sh [PEER...]    of: torch networks jax tensorflow onnx plugin tfjs; default: all. What is there
-#                                         is not fetched again.
+#   scripts/install-peers.sh [PEER...]    of: torch networks jax tensorflow onnx plugin tfjs browser; default: all. What
+#                                         is there is not fetched again.
 #
 #   torch        PyTorch 2, its CPU build: a virtual environment
 #   networks     torchvision and timm, for the Python of torch: folders
@@ -12,6 +12,7 @@
 #   onnx         ONNX's checker and onnxruntime: another one
 #   plugin       Google's PJRT plugin for CPUs
 #   tfjs         TensorFlow.js
+#   browser      playwright-core and axe-core, which drive and look at pages in Debian's chromium
 #
 #   LIANA_PEERS=~/.cache/liana-peers   where they go, about 4 GiB in all ($XDG_CACHE_HOME/liana-peers if that is set)
 #   PYTHON=python3                     a Python of at least 3.11 with its venv module (scripts/install-packages.sh --peers)
@@ -25,7 +26,7 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 lists=$source/tests/peers
 folder=${LIANA_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/liana-peers}
 python=${PYTHON:-python3}
-known="torch networks jax tensorflow onnx plugin tfjs"
+known="torch networks jax tensorflow onnx plugin tfjs browser"
 
 for peer in "$@"; do
     case " $known " in
@@ -49,12 +50,14 @@ fi
 
 # The packages of a peer. One that was made of other things is made anew.
 wanted() {
-    if [ "$1" = tfjs ]; then
-        cksum <"$lists/package-lock.json"
-    else
+    case $1 in
+    tfjs) cksum <"$lists/package-lock.json" ;;
+    browser) cksum <"$lists/browser/package-lock.json" ;;
+    *)
         awk -v peer="$1" '/^# peer: / { inside = $3 == peer } inside && !/^#/ && NF' "$lists/requirements.txt"
         "$python" -c 'import sys; print("# for Python %d.%d" % sys.version_info[:2])'
-    fi
+        ;;
+    esac
 }
 # Nothing that the list does not name is fetched, and nothing is compiled.
 fetch() { # PYTHON OPTION...
@@ -66,17 +69,21 @@ fetch() { # PYTHON OPTION...
 in_environment() { # HOME MODULE
     "$python" -m venv "$1" && fetch "$1/bin/python" -r "$work/list" && "$1/bin/python" -W ignore -c "import $2"
 }
+from_npm() { # LIST HOME MODULE...
+    mkdir -p "$2" && cp "$1/package.json" "$1/package-lock.json" "$2" || return 1
+    (cd "$2" && npm ci --silent --no-audit --no-fund --ignore-scripts --fetch-retries 2) || return 1
+    home=$2
+    shift 2
+    for module in "$@"; do NODE_PATH=$home/node_modules node -e "require('$module')" || return 1; done
+}
 install() { # PEER HOME
     case $1 in
     tensorflow) in_environment "$2" keras ;;
     torch | jax) in_environment "$2" "$1" ;;
     onnx) in_environment "$2" onnxruntime ;;
     plugin | networks) "$python" -m venv "$work/venv" && fetch "$work/venv/bin/python" --target "$2" -r "$work/list" ;;
-    tfjs)
-        mkdir -p "$2" && cp "$lists/package.json" "$lists/package-lock.json" "$2" &&
-            (cd "$2" && npm ci --silent --no-audit --no-fund --ignore-scripts --fetch-retries 2) &&
-            NODE_PATH=$2/node_modules node -e "require('@tensorflow/tfjs-layers')"
-        ;;
+    tfjs) from_npm "$lists" "$2" @tensorflow/tfjs-layers ;;
+    browser) from_npm "$lists/browser" "$2" playwright-core axe-core ;;
     esac
 }
 

@@ -2,11 +2,11 @@
 # scripts/run_tests.sh lists the lines "skipped: REASON". shellcheck shell=sh
 peers=${LIANA_PEERS-${XDG_CACHE_HOME:-$HOME/.cache}/liana-peers}
 
-# has_program NAME: else says that its users are skipped. Where everything must be installed a skip would hide a
-# failure.
+# has_program NAME [OPTION]: else says that its users are skipped, and which option of install-packages.sh has it
+# (--tests). Where everything must be installed a skip would hide a failure.
 has_program() {
     if command -v "$1" >/dev/null; then return 0; fi
-    echo "skipped: $1 is missing (scripts/install-packages.sh --tests)"
+    echo "skipped: $1 is missing (scripts/install-packages.sh ${2:---tests})"
     [ -z "${CI:-}" ] || exit 1
     return 1
 }
@@ -22,4 +22,12 @@ need_peer() {
             exit 77
         fi
     done
+}
+
+# need_browser: Debian's chromium, and the packages that drive it, which node then finds (tests/browser/browser.js).
+need_browser() {
+    need_peer browser
+    has_program chromium --peers || exit 77
+    has_program node --peers || exit 77
+    export NODE_PATH="$peers/browser/node_modules"
 }

@@ -12,12 +12,15 @@ fail() {
     exit 1
 }
 
+# Of npm's packages, too: the lists have versions and checksums, and no address.
+grep -q '"integrity": "sha512-' "$source/tests/peers/browser/package-lock.json" || fail "the browser's list has no checksum"
 # Every version is fixed, and PyTorch's is one that PyPI's own build with CUDA does not have.
 if grep -vE '^(#.*|)$|^[A-Za-z0-9_-]+==[0-9][A-Za-z0-9.+]*( --hash=sha256:[0-9a-f]{64})*$' \
     "$source/tests/peers/requirements.txt"; then fail "this line fixes no version"; fi
 [ "$(grep -c '^torch==[0-9.]*+cpu$' "$source/tests/peers/requirements.txt")" -eq 1 ] || fail "not the CPU build of torch"
 if grep -iE '^(nvidia|cuda|triton)' "$source/tests/peers/requirements.txt"; then fail "CUDA is asked for"; fi
 if grep -nE '(https?|file)://' "$source/tests/peers/requirements.txt" "$source/tests/peers/package.json" \
+    "$source"/tests/peers/browser/package*.json \
     "$source/scripts/install-peers.sh" | grep -v 's#(https'; then fail "a registry is named"; fi
 
 # A Python and an npm that write down their requests, and know everything but the names in `unknown`.
@@ -47,11 +50,12 @@ esac
 END
 cat >bin/npm <<END
 #!/bin/sh
-if grep -q tfjs "$folder/unknown"; then
-    echo "npm error network unable to reach https://registry.example.org/tfjs" >&2
+peer=\${PWD##*/}
+if grep -qx "\$peer" "$folder/unknown"; then
+    echo "npm error network unable to reach https://registry.example.org/\$peer" >&2
     exit 1
 fi
-echo tfjs >>"$folder/fetched"
+echo "\$peer" >>"$folder/fetched"
 END
 printf '#!/bin/sh\n' >bin/node
 chmod +x bin/*
@@ -73,7 +77,7 @@ install
 has "torch: Could not find a version that satisfies torch=="
 has "tfjs: npm error network unable to reach"
 if grep -q 'registry.example' said peers/*.missing; then fail "an address is repeated"; fi
-for peer in jax tensorflow plugin; do [ -e "peers/$peer/installed.txt" ] || fail "$peer is not installed"; done
+for peer in jax tensorflow plugin browser; do [ -e "peers/$peer/installed.txt" ] || fail "$peer is not installed"; done
 for peer in torch tfjs; do
     [ ! -e "peers/$peer" ] && [ -s "peers/$peer.missing" ] || fail "$peer is there, or without a reason"
 done
@@ -89,7 +93,7 @@ has "skipped: the peer torch is not installed: Could not find a version"
 printf 'nothing\n' >unknown
 install
 [ $status -eq 0 ] || fail "the status is $status"
-if grep -q '^jax==\|^keras==' fetched; then fail "what is there is fetched again"; fi
+if grep -q '^jax==\|^keras==\|^browser' fetched; then fail "what is there is fetched again"; fi
 grep -q '^torch==' fetched && grep -q '^tfjs' fetched || fail "what was missing is not tried again"
 [ -z "$(ls peers/*.missing 2>/dev/null)" ] || fail "a reason is left behind"
 install

@@ -13,9 +13,9 @@
         skip();                     \
     } while (0)
 
-/* The folder of a peer: "jax", "onnx", "plugin", "tensorflow" or "tfjs". NULL, and a line that says why, where it is
- * not there, or where LIANA_PEERS is empty: `make test` leaves the peers to `make check-peers`. In a static buffer that
- * the next call overwrites. */
+/* The folder of a peer: "jax", "onnx", "plugin", "tensorflow", "tfjs" or "browser". NULL, and a line that says why,
+ * where it is not there, or where LIANA_PEERS is empty: `make test` leaves the peers to `make check-peers`. In a static
+ * buffer that the next call overwrites. */
 const char *liana__test_peer(const char *name);
 
 /* Runs a program, which is looked for in PATH; its arguments end with NULL. Fails the test unless it exits with 0. */

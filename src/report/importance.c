@@ -94,16 +94,6 @@ static liana_status measure(measuring *own, const column *of, uint64_t seed, uin
 
 /* ---- columns ---- */
 
-static bool is_input(const measuring *own, const char *component)
-{
-    const liana__data_match *match = &own->run->validation.match;
-    const size_t num_inputs = liana__model_num_inputs(own->run->model);
-    for (size_t i = match->has_image; i < num_inputs && i < LIANA__MAX_INPUTS; i++) {
-        if (match->inputs[i].name && strcmp(match->inputs[i].name, component) == 0) return true;
-    }
-    return false;
-}
-
 static size_t find_component(const liana__source *source, const char *name)
 {
     size_t i = 0;
@@ -111,23 +101,36 @@ static size_t find_component(const liana__source *source, const char *name)
     return i;
 }
 
-/* The columns of the batches' components, with room for their rows. */
+/* The columns of one input: `at` is its component in the batches, `from` the source's. */
+static void add_columns(measuring *own, const liana__batch *batch, size_t at, size_t from, liana__arena *arena)
+{
+    const liana__batch_component *component = &batch->components[at];
+    const int64_t count = liana_shape_size(&component->shape);
+    own->rows[at] = liana__arena_allocate(arena, (size_t)own->examples * liana__batch_row_size(component) + 1);
+    for (int64_t k = 0; own->rows[at] && k < count && own->num_columns < MOST_COLUMNS; k++) {
+        column *of = &own->columns[own->num_columns++];
+        *of = (column){.component = at, .index = k};
+        liana__report_column_name(own->run->validation.source, from, k, of->name, sizeof of->name);
+    }
+}
+
+/* The columns of the inputs that are numbers, with room for their rows. */
 static liana_status list_columns(measuring *own, const liana__batch *batch, liana__arena *arena)
 {
+    const liana_model *model = own->run->model;
     const liana__source *source = own->run->validation.source;
+    const liana__data_match *match = &own->run->validation.match;
     size_t largest = 1;
-    for (size_t i = 0; i < batch->num_components && own->num_columns < MOST_COLUMNS; i++) {
-        const liana__batch_component *component = &batch->components[i];
-        const size_t row = liana__batch_row_size(component), at = find_component(source, component->name);
-        const int64_t count = liana_shape_size(&component->shape);
-        if (!is_input(own, component->name) || at == source->num_components) continue;
-        own->rows[i] = liana__arena_allocate(arena, (size_t)own->examples * row + 1);
+    for (size_t i = match->has_image; i < liana__model_num_inputs(model) && i < LIANA__MAX_INPUTS; i++) {
+        const liana__component_name name = liana__input_component(model, i);
+        const size_t at = liana__batch_find(batch, name.text);
+        const size_t from =
+            match->inputs[i].name ? find_component(source, match->inputs[i].name) : source->num_components;
+        const bool is_text = liana__model_input(model, i).texts != NULL;
+        if (is_text || at == batch->num_components || from == source->num_components) continue;
+        const size_t row = liana__batch_row_size(&batch->components[at]);
         if (row > largest) largest = row;
-        for (int64_t k = 0; own->rows[i] && k < count && own->num_columns < MOST_COLUMNS; k++) {
-            column *of = &own->columns[own->num_columns++];
-            *of = (column){.component = i, .index = k};
-            liana__report_column_name(source, at, k, of->name, sizeof of->name);
-        }
+        add_columns(own, batch, at, from, arena);
     }
     own->scratch = liana__arena_allocate(arena, largest * (size_t)(batch->num_positions + 1));
     return arena->failed ? liana__fail_memory(own->error, "the importance of columns") : LIANA_OK;

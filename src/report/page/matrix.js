@@ -21,7 +21,7 @@ function confusions(read) {
   return list.sort((a, b) => b[2] - a[2] || b[3] - a[3]);
 }
 function confusionTable(id, list) {
-  return dataTable(id, [{label: "true class"}, {label: "predicted"}, {label: "examples", number: true}, {label: "of the class", number: true, show: percent}],
+  return dataTable(id, [{label: "true class"}, {label: "predicted"}, {label: "examples", number: true}, {label: "share", number: true, show: percent}],
     list, {name: "Which class is taken for which", filter: "classes", sort: [2, true], most: 100});
 }
 
@@ -78,7 +78,7 @@ class MatrixView {
     const longest = Math.max(0, ...order.map((i) => this.read.labels[i].length));
     const room = Math.min(wide * 0.3, 24 + 6.2 * Math.min(longest, 24));
     const cell = this.cell = Math.max(6, Math.min(44, Math.floor((wide - room - 12) / Math.max(1, count))));
-    const withNames = cell >= 9, left = this.left = withNames ? room : 28, top = this.top = withNames ? Math.min(room, 120) + 14 : 28;
+    const withNames = cell >= 8, left = this.left = withNames ? room : 28, top = this.top = withNames ? Math.min(room, 120) + 14 : 28;
     const side = cell * count, width = left + side + 10, height = top + side + 8;
     fill(this.drawing, {width, height, viewBox: "0 0 " + width + " " + height, "aria-label": this.describe()}, []);
     this.cursor = svg("rect", {class: "cursor", width: cell, height: cell, visibility: "hidden"});

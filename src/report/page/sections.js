@@ -107,7 +107,7 @@ function code(text, word) {
 }
 function repeat(data) {
   return data.runs.map((run, i) => {
-    const facts = el("dl", {class: "facts"}, Object.entries(run.facts || {}).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, named(String(value))))));
+    const facts = el("dl", {class: "facts words"}, Object.entries(run.facts || {}).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, named(String(value))))));
     const parts = [i === 0 || data.runs.length <= 6 ? facts : null, code(run.command, "the command"), el("details", {}, el("summary", {}, "The configuration"), code(run.config, "the configuration"))];
     if (data.runs.length === 1) return parts;
     return el("details", {open: i === 0}, el("summary", {}, named(run.name)), parts);
@@ -167,7 +167,7 @@ function confusion(data) {
     const view = new MatrixView(name, matrix), list = confusions(view.read);
     if (name !== "confusion_matrix") parts.push(heading(name, "confusion_matrix", "Output"));
     parts.push(el("p", {class: "about"}, matrix.title + ". Rows are true classes, columns predicted ones; green is right, red is wrong."),
-      el("div", {class: "beside"}, view.root, list.length ? el("div", {}, el("h3", {}, "Most frequent confusions"), confusionTable("confusions:" + name, list.slice(0, 500))) : null));
+      el("div", {class: matrix.labels.length > 30 ? "beside stacked" : "beside"}, view.root, list.length ? el("div", {}, el("h3", {}, "Most frequent confusions"), confusionTable("confusions:" + name, list.slice(0, 500))) : null));
   }
   for (const table of detail.classes || []) {
     if (!table.confusions) continue;
@@ -211,7 +211,7 @@ function importance(data) {
 function image(item) {
   const hasTruth = item.truth !== undefined, right = item.truth === item.predicted, small = Math.max(item.width, item.height) <= 64;
   const what = hasTruth ? "predicted " + item.predicted + ", true " + item.truth : item.predicted;
-  const picture = item.src ? el("img", {src: item.src, width: item.width, height: item.height, loading: "lazy", class: small ? "small" : null, alt: what + (item.note ? ", " + item.note : "")}) :
+  const picture = item.src ? el("img", {src: item.src, width: item.width, height: item.height, decoding: "async", class: small ? "small" : null, alt: what + (item.note ? ", " + item.note : "")}) :
     el("p", {class: "note"}, "The image is missing.");
   const lines = [el("b", {}, named(item.predicted))];
   if (hasTruth && !right) lines.push("true: ", named(item.truth));

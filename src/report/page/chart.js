@@ -157,7 +157,8 @@ class Chart {
   }
   curve(line) {
     const stroke = "stroke:" + this.colour(line), kind = "curve" + (line.thin ? " thin" : "") + (line.dashed ? " dashed" : "");
-    const smoothing = this.panel.whole_x ? this.view.smoothing : 0, parts = [];
+    /* A rate is what it is. */
+    const smoothing = this.panel.whole_x && this.panel.title !== "learning rate" ? this.view.smoothing : 0, parts = [];
     const [path, alone] = this.path(line, smooth(line.y, smoothing));
     if (smoothing > 0) parts.push(svg("path", {class: "curve raw", d: this.path(line, line.y)[0], style: stroke}));
     if (path) parts.push(svg("path", {class: kind, d: path, style: stroke}));

@@ -76,7 +76,7 @@ class MatrixView {
   draw() {
     const order = this.order = this.classes(), count = order.length, wide = Math.max(240, this.holder.clientWidth || 600);
     const longest = Math.max(0, ...order.map((i) => this.read.labels[i].length));
-    const room = Math.min(wide * 0.3, 24 + 6.2 * Math.min(longest, 24));
+    const room = Math.min(wide * 0.3, 24 + (count > 60 ? 4.4 : 6.2) * Math.min(longest, 24));
     const cell = this.cell = Math.max(6, Math.min(44, Math.floor((wide - room - 12) / Math.max(1, count))));
     const withNames = cell >= 8, left = this.left = withNames ? room : 28, top = this.top = withNames ? Math.min(room, 120) + 14 : 28;
     const side = cell * count, width = left + side + 10, height = top + side + 8;
@@ -88,7 +88,7 @@ class MatrixView {
   words(withNames, most) {
     const {left, top, cell, order} = this, parts = [svg("text", {x: left, y: 11}, "predicted \u2192"),
       svg("text", {x: 10, y: top + 34, transform: "rotate(-90 10 " + (top + 34) + ")", "text-anchor": "middle"}, "\u2190 true")];
-    const letters = Math.floor((most - 24) / 5.6), size = Math.min(11, cell - 1);
+    const size = Math.min(11, cell - 1), letters = Math.floor((most - 10) / (size * .58));
     const cut = (name) => name.length > letters ? name.slice(0, Math.max(1, letters - 1)) + "\u2026" : name;
     if (!withNames) return parts;
     order.forEach((index, i) => {

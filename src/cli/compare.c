@@ -13,9 +13,6 @@ static const liana__option options[] = {
     {0},
 };
 
-/* Of each run they differ, or change no result. */
-static const char *const IGNORED[] = {"output", "train.threads", "data.threads", "data.cache_dir", NULL};
-
 enum { MOST_RUNS = 12, LABEL = 28, CELL = 22 };
 
 typedef struct comparison {
@@ -29,51 +26,10 @@ typedef struct comparison {
 
 /* ---- comparing ---- */
 
-typedef struct best {
-    double value;
-    size_t epoch; /* from 1; 0: missing */
-} best;
-
-static best find_best(const liana__run_files *run, const char *key)
-{
-    const liana__monitor_options monitor = {.monitor = key, .mode = LIANA__MONITOR_AUTO};
-    best found = {NAN, 0};
-    for (size_t i = 0; i < run->epochs->count; i++) {
-        double value = liana__run_files_number(run->epochs, i, key);
-        if (!isfinite(value) || (found.epoch && !liana__monitor_improves(&monitor, value, found.value))) continue;
-        found.value = value;
-        found.epoch = i + 1;
-    }
-    return found;
-}
-
-static double find_last(const liana__run_files *run, const char *key)
-{
-    double last = NAN;
-    for (size_t i = 0; i < run->epochs->count; i++) {
-        double value = liana__run_files_number(run->epochs, i, key);
-        if (isfinite(value)) last = value;
-    }
-    return last;
-}
-
-/* Seconds of the first epoch, and the mean of the later ones; NaN: missing. */
+/* The seconds of the first epoch, which may be longer than the others; NaN: missing. */
 static double first_seconds(const liana__run_files *run)
 {
     return liana__run_files_number(run->times, 0, "seconds");
-}
-
-static double later_seconds(const liana__run_files *run)
-{
-    double sum = 0;
-    size_t count = 0;
-    for (size_t i = 1; i < run->times->count; i++) {
-        double seconds = liana__run_files_number(run->times, i, "seconds");
-        if (!isfinite(seconds)) continue;
-        sum += seconds;
-        count++;
-    }
-    return count ? sum / (double)count : NAN;
 }
 
 /* ---- as text ---- */
@@ -114,13 +70,13 @@ static void print_measure(const comparison *own, const char *key, bool of_best)
     const char *cells[MOST_RUNS];
     bool any = false;
     for (size_t i = 0; i < own->count; i++) {
-        best found = find_best(&own->runs[i], key);
+        const liana__best_value found = liana__run_files_best(&own->runs[i], key);
         any |= found.epoch > 0;
         snprintf(texts[i], sizeof texts[i], "-");
         if (found.epoch && of_best) {
             liana__format(texts[i], sizeof texts[i], "%.4f in epoch %zu", found.value, found.epoch);
         } else if (found.epoch) {
-            liana__format(texts[i], sizeof texts[i], "%.4f", find_last(&own->runs[i], key));
+            liana__format(texts[i], sizeof texts[i], "%.4f", found.last);
         }
         cells[i] = texts[i];
     }
@@ -165,7 +121,7 @@ static void print_text(const comparison *own)
     print_measures(own, false);
     print_measures(own, true);
     print_numbers(own, "seconds, first epoch", first_seconds, 2);
-    print_numbers(own, "seconds, later epochs", later_seconds, 2);
+    print_numbers(own, "seconds, later epochs", liana__run_files_seconds, 2);
 }
 
 /* ---- as JSON ---- */
@@ -179,9 +135,9 @@ static void add_measure(const comparison *own, const liana__run_files *run, cons
                         liana__value *best_values, liana__value *best_epochs)
 {
     liana__arena *arena = &own->invocation->arena;
-    best found = find_best(run, key);
+    const liana__best_value found = liana__run_files_best(run, key);
     if (!found.epoch) return;
-    set_number(arena, last, key, find_last(run, key));
+    set_number(arena, last, key, found.last);
     set_number(arena, best_values, key, found.value);
     liana__value_set(arena, best_epochs, key, liana__value_int(arena, (int64_t)found.epoch));
 }
@@ -208,7 +164,7 @@ static void print_run_json(const comparison *own, size_t index)
     liana__value_set(arena, event, "best", values);
     liana__value_set(arena, event, "best_epoch", epochs);
     set_number(arena, event, "first_epoch_seconds", first_seconds(run));
-    set_number(arena, event, "later_epochs_seconds", later_seconds(run));
+    set_number(arena, event, "later_epochs_seconds", liana__run_files_seconds(run));
     liana__invocation_print_json(own->invocation, event);
 }
 
@@ -217,11 +173,9 @@ static liana_status run(liana__invocation *invocation)
     liana__arena *arena = &invocation->arena;
     liana__error *error = &invocation->error;
     comparison own = {.invocation = invocation, .count = invocation->num_operands};
-    const liana__value *trees[MOST_RUNS];
     LIANA_TRY(liana__run_files_read(invocation->operands, own.count, arena, &own.runs, error));
     LIANA_TRY(liana__run_files_measures(own.runs, own.count, arena, &own.measures, &own.num_measures, error));
-    for (size_t i = 0; i < own.count; i++) trees[i] = own.runs[i].config;
-    liana_status status = liana__differences_find(trees, own.count, IGNORED, arena, &own.settings, error);
+    liana_status status = liana__run_files_differences(own.runs, own.count, arena, &own.settings, error);
     if (status == LIANA_OK && liana__invocation_has(invocation, "json")) {
         for (size_t i = 0; i < own.count; i++) print_run_json(&own, i);
     } else if (status == LIANA_OK) {

@@ -113,8 +113,9 @@ static liana_status draw(liana__invocation *invocation, liana__run *run, liana__
     if (!path) return liana__fail_memory(error, "the pictures");
     int64_t seed = (int64_t)read_last(path) + 1;
     LIANA_TRY(liana__invocation_int(invocation, "seed", 1, INT32_MAX - 1, &seed));
-    const liana__data_report_options wanted = {.part = part, .seed = (uint64_t)seed};
-    LIANA_TRY(liana__report_data(run, &wanted, folder, liana__session_picture, invocation, error));
+    const liana__data_report_options wanted = {.part = part, .seed = (uint64_t)seed, .batches = true};
+    liana__drawing_files files = {folder, liana__session_picture, invocation};
+    LIANA_TRY(liana__report_data(run, &wanted, &(liana__drawings){liana__drawing_write_files, &files}, error));
     if (!run->image_shape[0]) return LIANA_OK;
     tell_seed(invocation, (uint64_t)seed);
     char text[32];

@@ -17,8 +17,6 @@ static const liana__option options[] = {
     {0},
 };
 
-enum { MOST_POINTS = 4000 };
-
 /* The words between commas, in the arena. */
 static liana_status split_list(liana__invocation *invocation, const char *text, const char *const **words,
                                size_t *count)
@@ -90,91 +88,18 @@ static liana_status plot_runs(liana__invocation *invocation, const char *path)
 
 /* ---- schedules ---- */
 
-/* A stage of a training, or all of it. */
-typedef struct piece {
-    liana_learning_rate rate;
-    int64_t first; /* update of the training */
-} piece;
-
-typedef struct pieces {
-    piece *items;
-    size_t count;
-    int64_t updates; /* of all */
-} pieces;
-
-static double rate_at(const pieces *all, int64_t update)
-{
-    size_t i = all->count - 1;
-    while (i && all->items[i].first > update) i--;
-    return liana__learning_rate_at(&all->items[i].rate, update - all->items[i].first);
-}
-
-/* The rates of a run's updates, or of evenly chosen ones of very many. */
-static liana_status sample(liana__invocation *invocation, const pieces *all, liana__plotted_rate *plotted)
-{
-    const int64_t updates = all->updates;
-    size_t count = updates < MOST_POINTS ? (size_t)updates : MOST_POINTS;
-    double *at = liana__arena_allocate(&invocation->arena, count * sizeof *at + 1);
-    double *rates = liana__arena_allocate(&invocation->arena, count * sizeof *rates + 1);
-    if (!at || !rates) return liana__fail_memory(&invocation->error, "a schedule");
-    for (size_t i = 0; i < count; i++) {
-        int64_t update = count > 1 ? (int64_t)i * (updates - 1) / ((int64_t)count - 1) : 0;
-        at[i] = (double)update;
-        rates[i] = rate_at(all, update);
-    }
-    plotted->updates = at;
-    plotted->rates = rates;
-    plotted->count = count;
-    return LIANA_OK;
-}
-
-/* Each stage has an optimizer of its own, whose schedule begins with the stage. */
-static void find_stages(liana__run *run, pieces *all)
-{
-    liana__training_state *state = &run->core.state;
-    const liana__training_stages *stages = run->core.stages;
-    all->count = stages->count;
-    for (size_t i = 0; i < stages->count; i++) {
-        piece *one = &all->items[i];
-        one->rate = stages->items[i].optimizer.learning_rate;
-        one->rate.batch_size = run->core.learning_rate.batch_size;
-        one->first = all->updates;
-        liana__fit_plan_stage(state, run->training.loader, stages->items[i].end, &one->rate);
-        all->updates += one->rate.total_steps;
-        state->stage_epoch = stages->items[i].end;
-    }
-}
-
 /* Opened as for training: the data say how many updates an epoch has. */
 static liana_status find_rates(liana__invocation *invocation, liana__session *session, const char *config,
                                liana__plotted_rate *plotted)
 {
     liana__error *error = &invocation->error;
     liana__data_config *data = &session->config.data;
-    const liana__job_options *train = &session->config.job;
     LIANA_TRY(liana__config_require_training_data(&session->config, error));
     data->validation = data->test = (liana__source_config){0};
     LIANA__SCOPED_BY(liana__run_close) liana__run run = {0};
     LIANA_TRY(
         liana__run_open(session->context, &session->config, &(liana__run_options){.training = true}, &run, error));
-    const liana__training_length length = {.epochs = train->epochs, .steps = train->steps};
-    const size_t stages = run.core.stages ? run.core.stages->count : 0;
-    pieces all = {.items = liana__arena_allocate(&invocation->arena, (stages + 1) * sizeof *all.items), .count = 1};
-    if (!all.items) return liana__fail_memory(error, "a schedule");
-    if (stages) {
-        find_stages(&run, &all);
-    } else {
-        all.items[0].rate = run.core.learning_rate;
-        liana__fit_plan_make(&run.core.state, run.training.loader, &length, &all.items[0].rate);
-        all.updates = all.items[0].rate.total_steps;
-    }
-    if (all.updates <= 0) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "plot: the number of updates of '%s' is not known with train.max_minutes alone; give "
-                           "train.epochs or train.steps as well",
-                           config);
-    }
-    return sample(invocation, &all, plotted);
+    return liana__plan_rates(&run, config, &invocation->arena, plotted, error);
 }
 
 /* Files of one name in several folders are told apart by their folders. */

@@ -40,7 +40,10 @@ static void draw_bar(const page *own, const liana__bar_series *series, size_t ro
     double value = series->values[row], length = length_of(own, value);
     liana__canvas_box(own->canvas, x, y + 1, fmax(length, value > 0 ? 1 : 0), BAR - 2, series->ink);
     char text[40];
-    liana__format(text, sizeof text, own->bars->percent ? "%.1f%%" : "%.0f", own->bars->percent ? 100 * value : value);
+    const bool percent = own->bars->percent;
+    if (!own->bars->fractions)
+        liana__format(text, sizeof text, percent ? "%.1f%%" : "%.0f", percent ? 100 * value : value);
+    if (own->bars->fractions) liana__format(text, sizeof text, "%.4g", value);
     const liana__label label = {.size = 9, .ink = liana__ink_quiet};
     liana__canvas_text(own->canvas, x + length + 5, y + BAR - 2, &label, text);
 }

@@ -1,4 +1,4 @@
-/* Reads records for pictures of data, and writes the pictures. */
+/* Reads records for pictures of data, and hands the pictures on. */
 #include "report/data_page.h"
 
 #include <inttypes.h>
@@ -31,76 +31,36 @@ void liana__data_page_end(liana__data_page *page)
     liana__arena_free(&page->arena);
 }
 
-/* ---- writing ---- */
+/* ---- drawings ---- */
 
-/* A picture of some kind, and the function that writes it. */
-typedef struct drawing {
-    const liana__grid_item *items;
-    const liana__grid_options *grid;
-    const liana__bars *bars;
-    const liana__correlation_matrix *matrix;
-    const char *title;
-    const liana__scatter_point *points;
-    const double *target;
-    size_t count;
-} drawing;
-
-typedef liana_status (*writer)(const char *path, const drawing *what, liana__error *error);
-
-static liana_status write_grid(const char *path, const drawing *what, liana__error *error)
+static liana_status add(liana__data_page *page, const char *name, liana__drawing drawing)
 {
-    return liana__grid_write(path, what->items, what->count, what->grid, error);
-}
-
-static liana_status write_bars(const char *path, const drawing *what, liana__error *error)
-{
-    return liana__bars_write(path, what->bars, error);
-}
-
-static liana_status write_matrix(const char *path, const drawing *what, liana__error *error)
-{
-    return liana__correlation_matrix_write(path, what->matrix, error);
-}
-
-static liana_status write_scatter(const char *path, const drawing *what, liana__error *error)
-{
-    return liana__scatter_write(path, what->title, what->points, what->count, what->target, error);
-}
-
-static liana_status write_both(liana__data_page *page, const char *name, writer write, const drawing *what)
-{
-    static const char *const endings[] = {"png", "svg"};
-    for (int i = 0; i < 2; i++) {
-        const char *path =
-            liana__arena_format(&page->arena, "%s/%s%s.%s", page->folder, page->prefix, name, endings[i]);
-        if (!path) return liana__fail_memory(page->error, name);
-        LIANA_TRY(write(path, what, page->error));
-        page->on_picture(page->user, path);
-    }
-    return LIANA_OK;
+    drawing.name = *page->prefix ? liana__arena_format(&page->arena, "%s%s", page->prefix, name) : name;
+    if (!drawing.name) return liana__fail_memory(page->error, name);
+    return liana__drawings_add(page->drawings, &drawing, page->error);
 }
 
 liana_status liana__data_page_grid(liana__data_page *page, const char *name, const liana__grid_item *items,
                                    size_t count, const liana__grid_options *options)
 {
-    return write_both(page, name, write_grid, &(drawing){.items = items, .count = count, .grid = options});
+    return add(page, name, (liana__drawing){.kind = LIANA__DRAWING_GRID, .grid = {items, count, options}});
 }
 
 liana_status liana__data_page_bars(liana__data_page *page, const char *name, const liana__bars *bars)
 {
-    return write_both(page, name, write_bars, &(drawing){.bars = bars});
+    return add(page, name, (liana__drawing){.kind = LIANA__DRAWING_BARS, .bars = bars});
 }
 
-liana_status liana__data_page_matrix(liana__data_page *page, const char *name, const liana__correlation_matrix *matrix)
+liana_status liana__data_page_correlations(liana__data_page *page, const char *name,
+                                           const liana__correlation_matrix *matrix)
 {
-    return write_both(page, name, write_matrix, &(drawing){.matrix = matrix});
+    return add(page, name, (liana__drawing){.kind = LIANA__DRAWING_CORRELATIONS, .correlations = matrix});
 }
 
 liana_status liana__data_page_scatter(liana__data_page *page, const char *name, const char *title,
                                       const liana__scatter_point *points, size_t count, const double target[2])
 {
-    const drawing what = {.title = title, .points = points, .count = count, .target = target};
-    return write_both(page, name, write_scatter, &what);
+    return add(page, name, (liana__drawing){.kind = LIANA__DRAWING_SCATTER, .scatter = {title, points, count, target}});
 }
 
 /* ---- reading ---- */

@@ -8,11 +8,9 @@
 /* The pictures of one part of the data. Zero-initialise; begin, and end in any case. */
 typedef struct liana__data_page {
     liana__run *run;
-    const char *folder;
-    const char *prefix; /* of the names of its files: "", "validation-" */
+    const liana__drawings *drawings;
+    const char *prefix; /* of the names of its pictures: "", "validation-" */
     const char *noun;   /* "training" */
-    liana__on_picture on_picture;
-    void *user;
     liana__arena arena;
     liana__error *error;
     uint64_t seed; /* from 1 */
@@ -33,12 +31,12 @@ typedef struct liana__page_image {
 liana_status liana__data_page_begin(liana__data_page *page, liana__report_part part) LIANA_MUST_USE;
 void liana__data_page_end(liana__data_page *page);
 
-/* Each writes a picture as .png and .svg. */
+/* Each hands on a picture. */
 liana_status liana__data_page_grid(liana__data_page *page, const char *name, const liana__grid_item *items,
                                    size_t count, const liana__grid_options *options) LIANA_MUST_USE;
 liana_status liana__data_page_bars(liana__data_page *page, const char *name, const liana__bars *bars) LIANA_MUST_USE;
-liana_status liana__data_page_matrix(liana__data_page *page, const char *name, const liana__correlation_matrix *matrix)
-    LIANA_MUST_USE;
+liana_status liana__data_page_correlations(liana__data_page *page, const char *name,
+                                           const liana__correlation_matrix *matrix) LIANA_MUST_USE;
 liana_status liana__data_page_scatter(liana__data_page *page, const char *name, const char *title,
                                       const liana__scatter_point *points, size_t count, const double target[2])
     LIANA_MUST_USE;

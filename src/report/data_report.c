@@ -160,7 +160,7 @@ static liana_status draw_correlations(liana__data_page *own)
                                               .categories = found.categories,
                                               .values = found.values,
                                               .count = found.count};
-    return liana__data_page_matrix(own, "correlations", &matrix);
+    return liana__data_page_correlations(own, "correlations", &matrix);
 }
 
 /* ---- all of it ---- */
@@ -176,32 +176,28 @@ static liana_status draw_contents(liana__data_page *own, bool samples_alone)
     return draw_correlations(own);
 }
 
-static liana_status draw_part(liana__data_page *own, liana__report_part part, bool of_all)
+static liana_status draw_part(liana__data_page *own, liana__report_part part, const liana__data_report_options *options)
 {
+    const bool of_all = options->part == LIANA__PART_ALL;
     if (!own->source->num_records) return LIANA_OK;
     const bool samples_alone = of_all && part != LIANA__PART_TRAINING, has_images = !own->source->lacks_images;
     LIANA_TRY(draw_contents(own, samples_alone));
     if (!samples_alone && own->source->has_labels && own->run->num_classes) LIANA_TRY(draw_counts(own));
     if (part != LIANA__PART_TRAINING || !has_images) return LIANA_OK;
     LIANA_TRY(liana__draw_augmented(own));
-    return liana__draw_batches(own);
+    return options->batches ? liana__draw_batches(own) : LIANA_OK;
 }
 
-liana_status liana__report_data(liana__run *run, const liana__data_report_options *options, const char *folder,
-                                liana__on_picture on_picture, void *user, liana__error *error)
+liana_status liana__report_data(liana__run *run, const liana__data_report_options *options,
+                                const liana__drawings *drawings, liana__error *error)
 {
     const bool of_all = options->part == LIANA__PART_ALL;
     liana_status status = LIANA_OK;
     for (liana__report_part part = LIANA__PART_TRAINING; part < LIANA__PART_ALL && status == LIANA_OK; part++) {
         if (!liana__run_part(run, part)->source || (!of_all && part != options->part)) continue;
-        liana__data_page own = {.run = run,
-                                .folder = folder,
-                                .seed = options->seed,
-                                .on_picture = on_picture,
-                                .user = user,
-                                .error = error};
+        liana__data_page own = {.run = run, .drawings = drawings, .seed = options->seed, .error = error};
         status = liana__data_page_begin(&own, part);
-        if (status == LIANA_OK) status = draw_part(&own, part, of_all);
+        if (status == LIANA_OK) status = draw_part(&own, part, options);
         liana__data_page_end(&own);
     }
     return status;

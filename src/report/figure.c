@@ -57,6 +57,7 @@ static void find_range_across(plot *own)
         for (size_t k = 0; k < line->count; k++) liana__axis_take(&own->across, line->x[k]);
         if (line->extended_to > 0) liana__axis_take(&own->across, line->extended_to);
     }
+    for (size_t i = 0; i < panel->num_marks; i++) liana__axis_take(&own->across, panel->marks[i].x);
     liana__axis_make_room(&own->across);
     own->across.step = liana__axis_step(own->across.low, own->across.high, 7);
     if (panel->whole_x || panel->log_x) own->across.step = fmax(1, own->across.step);
@@ -71,6 +72,7 @@ static void find_range_up(plot *own)
         const liana__figure_line *line = &panel->lines[i];
         for (size_t k = 0; k < line->count; k++) liana__axis_take(&own->up, line->y[k]);
     }
+    for (size_t i = 0; i < panel->num_marks; i++) liana__axis_take(&own->up, panel->marks[i].y);
     if (panel->y_most > 0 && own->up.low < panel->y_most) own->up.high = fmin(own->up.high, panel->y_most);
     liana__axis_make_room(&own->up);
     liana__axis_round(&own->up, 5);
@@ -152,12 +154,12 @@ static void draw_curve(const plot *own, const liana__figure_line *line)
     }
 }
 
-static void draw_ring(const plot *own, const liana__figure_mark *mark)
+static void draw_mark(const plot *own, const liana__figure_mark *mark)
 {
     if (!isfinite(mark->x) || !isfinite(mark->y)) return;
     double x = x_of(own, mark->x), y = y_of(own, mark->y);
-    liana__canvas_dot(own->canvas, x, y, 6, mark->ink);
-    liana__canvas_dot(own->canvas, x, y, 3.5, (liana__ink){1, 1, 1});
+    liana__canvas_dot(own->canvas, x, y, mark->dot ? 2 : 6, mark->ink);
+    if (!mark->dot) liana__canvas_dot(own->canvas, x, y, 3.5, (liana__ink){1, 1, 1});
 }
 
 static void draw_panel(plot *own)
@@ -171,7 +173,7 @@ static void draw_panel(plot *own)
     cairo_rectangle(own->canvas->cairo, own->x - 7, own->y - 7, WIDTH + 14, HEIGHT + 14);
     cairo_clip(own->canvas->cairo);
     for (size_t i = 0; i < panel->num_lines; i++) draw_curve(own, &panel->lines[i]);
-    for (size_t i = 0; i < panel->num_marks; i++) draw_ring(own, &panel->marks[i]);
+    for (size_t i = 0; i < panel->num_marks; i++) draw_mark(own, &panel->marks[i]);
     cairo_restore(own->canvas->cairo);
 }
 

@@ -25,6 +25,7 @@ typedef struct liana__bars {
     double mark;            /* draws a line across all bars at this value; 0: none */
     const char *mark_label; /* its label */
     bool percent;           /* values are shares, written in percent; false: whole numbers */
+    bool fractions;         /* values are any numbers, written with four digits */
 } liana__bars;
 
 /* Writes the picture (.png or .svg). If there are very many rows, only the first are shown. Errors: those of the
@@ -118,8 +119,10 @@ enum { LIANA__FIGURE_INKS = 7 };
 extern const liana__ink liana__figure_inks[LIANA__FIGURE_INKS];
 
 typedef struct liana__figure_line {
-    const double *x; /* [count], ascending */
-    const double *y; /* [count]; NaN: no point there */
+    const char *name; /* in a page; NULL: it is called as its panel is */
+    size_t run;       /* of several runs: which one, from 0 */
+    const double *x;  /* [count], ascending */
+    const double *y;  /* [count]; NaN: no point there */
     size_t count;
     liana__ink ink;
     bool dashed;
@@ -127,15 +130,18 @@ typedef struct liana__figure_line {
     double extended_to; /* the last value is drawn on to this x, dotted; no more than the last x: it is not */
 } liana__figure_line;
 
-/* A ring at a point. */
+/* A ring at a point, or one of many points. */
 typedef struct liana__figure_mark {
     double x, y;
     liana__ink ink;
+    bool dot;         /* a small filled dot, as in a scatter plot; false: a ring */
+    const char *name; /* in a page; NULL: none */
 } liana__figure_mark;
 
 typedef struct liana__figure_panel {
     const char *title;
     const char *x_label;
+    const char *y_label; /* in a page; NULL: the title says it */
     bool log_x;
     bool whole_x;  /* x are whole numbers */
     double y_most; /* the axis ends there, where values are larger; 0: no limit */
@@ -159,6 +165,7 @@ typedef struct liana__figure {
     const liana__figure_panel *panels;
     size_t num_panels;
     size_t columns; /* of panels, at least 1 */
+    bool by_run;    /* colours are runs; false: lines have colours of their own */
 } liana__figure;
 
 /* Writes the picture (.png or .svg). Errors: those of the canvas. */
@@ -178,6 +185,9 @@ typedef struct liana__grid_item {
     double confidence; /* of the prediction, in [0, 1]; NaN: not shown */
     const char *note;  /* a second line if `truth` is NULL; may be NULL */
     bool marked;       /* has an orange frame if `truth` is NULL */
+    /* In a page: the probability of the true class (0 or NaN: not known), and the record's id (NULL: it has none). */
+    double truth_probability;
+    const char *id;
 } liana__grid_item;
 
 typedef struct liana__grid_options {

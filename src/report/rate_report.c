@@ -31,8 +31,8 @@ liana_status liana__report_rates(const liana__rate_curve *curve, const liana__ra
         {.x = curve->rates, .y = curve->smoothed, .count = curve->count, .ink = inks[0]},
     };
     const liana__figure_mark marks[] = {
-        {suggestion->lowest, smoothed_at(curve, suggestion->lowest), inks[2]},
-        {suggestion->rate, smoothed_at(curve, suggestion->rate), inks[1]},
+        {.x = suggestion->lowest, .y = smoothed_at(curve, suggestion->lowest), .ink = inks[2]},
+        {.x = suggestion->rate, .y = smoothed_at(curve, suggestion->rate), .ink = inks[1]},
     };
     bool has_rate = isfinite(suggestion->rate);
     if (has_rate) liana__format(suggested, sizeof suggested, "suggested rate: %.2g", suggestion->rate);

@@ -3,24 +3,13 @@
 #define LIANA_REPORT_REPORTS_H
 
 #include "data/source/source.h"
-#include "report/pictures.h"
+#include "report/drawing.h"
+#include "report/run_plot.h"
 #include "train/config/sweep.h"
 #include "train/run/measure.h"
 #include "train/training/device_comparison.h"
 #include "train/training/rate_finder.h"
 #include "train/training/tile_plan.h"
-
-/* ---- class report ---- */
-
-/* Pictures of how well a trained run knows its classes. */
-
-/* Evaluates the validation data, and writes two confusion matrices for each output with classes: confusion_matrix.png
- * with the numbers of examples, and confusion_matrix_normalized.png with shares of each true class; with several
- * outputs "OUTPUT_confusion_matrix.png". The run was opened with `by_class` and validation data. `on_picture` is called
- * with the path of each. Errors: those of the evaluation and of liana__class_matrix_write. */
-liana_status liana__report_classes(liana__run *run, const char *folder,
-                                   void (*on_picture)(void *user, const char *path), void *user, liana__error *error)
-    LIANA_MUST_USE;
 
 /* ---- column report ---- */
 
@@ -71,12 +60,18 @@ liana_status liana__correlations_find(const liana__source *source, const liana__
                                       liana__arena *arena, liana__correlations *found, liana__error *error)
     LIANA_MUST_USE;
 
+/* ---- importance ---- */
+
+/* Draws "importance": how much the loss of the validation rises when the values of an input's column are exchanged
+ * between examples, of up to 64 columns and 4,096 examples; the mean of three exchanges, and 0 where the loss falls.
+ * Nothing is drawn of models without such inputs. The run is open with its validation data, and has weights. Errors:
+ * those of the evaluation and of the receiver. */
+liana_status liana__report_importance(liana__run *run, const liana__drawings *drawings, liana__error *error)
+    LIANA_MUST_USE;
+
 /* ---- data report ---- */
 
 /* Pictures of the data that a run would be trained on. */
-
-/* Called for each picture that was written. */
-typedef void (*liana__on_picture)(void *user, const char *path);
 
 /* The parts of the data. */
 typedef enum liana__report_part {
@@ -94,9 +89,10 @@ liana__run_data *liana__run_part(liana__run *run, liana__report_part part);
 typedef struct liana__data_report_options {
     liana__report_part part; /* PART_ALL: each that is open; of others than training only samples then */
     uint64_t seed;           /* from 1: which set of images is drawn; the same seed draws the same ones */
+    bool batches;            /* also batches next to their originals */
 } liana__data_report_options;
 
-/* Draws pictures into an existing folder, each as .png and .svg:
+/* Draws, for files or a page:
  *
  * - `samples`, `validation-samples`, `test-samples`: images with their classes, or with their ids;
  * - `labels`: the number of examples of each class in training and validation;
@@ -108,9 +104,9 @@ typedef struct liana__data_report_options {
  * - of tables, `labels`, `column-01`, ...: the values of each column, and `correlations`.
  *
  * Of other parts the names begin with that of the part. The run is open with the part's data. Errors: those of the
- * data, of augmentation and of the pictures. */
-liana_status liana__report_data(liana__run *run, const liana__data_report_options *options, const char *folder,
-                                liana__on_picture on_picture, void *user, liana__error *error) LIANA_MUST_USE;
+ * data, of augmentation and of the receiver. */
+liana_status liana__report_data(liana__run *run, const liana__data_report_options *options,
+                                const liana__drawings *drawings, liana__error *error) LIANA_MUST_USE;
 
 /* ---- batch report ---- */
 
@@ -148,17 +144,12 @@ liana_status liana__report_rate_numbers(const liana__rate_curve *curve, const li
 
 /* ---- run report ---- */
 
-/* The pictures of a run: its predictions for images that it was not trained on, and its training curves. */
+/* The training curves of a run; its predictions are in report/examine.h. */
 
-/* Draws up to 24 validation images, chosen evenly from all of them, with the model's predictions (.png or .svg). The
- * run is open with its validation data, and a checkpoint is loaded. Errors: those of the data, the model and
- * liana__grid_write. */
-liana_status liana__report_predictions(liana__run *run, const char *path, liana__error *error) LIANA_MUST_USE;
-
-/* Draws loss and metrics of a run folder's history.json, by epoch. `arena` is for the file's values. Errors: NOT_FOUND,
- * INVALID_DATA (with the history's path), and those of liana__curves_write. */
-liana_status liana__report_curves(const char *history_path, const char *path, liana__arena *arena, liana__error *error)
-    LIANA_MUST_USE;
+/* Draws loss and metrics of a run that has at least one epoch. `arena` is for values. Errors: those of
+ * liana__curves_write. */
+liana_status liana__report_curves(const liana__run_files *run, const char *path, liana__arena *arena,
+                                  liana__error *error) LIANA_MUST_USE;
 
 /* ---- sweep report ---- */
 

@@ -16,13 +16,40 @@ double liana__run_files_number(const liana__value *epochs, size_t index, const c
     return liana__value_number_of(index < epochs->count ? epochs->items[index] : NULL, key, NAN);
 }
 
+/* The list "epochs" of a file. An item that is no map is an epoch without values; the first one says which there are.
+ * */
+static liana_status read_epochs(const char *path, size_t least, liana__arena *arena, const liana__value **epochs,
+                                const liana__value **decisions, liana__error *error)
+{
+    liana__value *root;
+    LIANA_TRY(liana__json_read(path, arena, &root, error));
+    const liana__value *list = liana__value_list_of(root, "epochs");
+    if (!list || list->count < least || (list->count && list->items[0]->kind != LIANA__VALUE_MAP)) {
+        return liana__fail(error, LIANA_INVALID_DATA,
+                           "'%s': expected {\"epochs\": [{...}, ...]}%s, as liana train writes it", path,
+                           least ? " with at least one epoch" : "");
+    }
+    *epochs = list;
+    if (decisions) *decisions = liana__value_list_of(root, "decisions");
+    return LIANA_OK;
+}
+
+static liana_status read_history(liana__run_files *run, size_t least, liana__arena *arena, liana__error *error)
+{
+    const char *history = liana__path_join(arena, run->folder, "history.json");
+    const char *timing = liana__path_join(arena, run->folder, "timing.json");
+    if (!history || !timing) return liana__fail_memory(error, run->folder);
+    LIANA_TRY(read_epochs(history, least, arena, &run->epochs, &run->decisions, error));
+    return liana__file_exists(timing) ? read_epochs(timing, 0, arena, &run->times, NULL, error) : LIANA_OK;
+}
+
 static liana_status read_run(liana__run_files *run, liana__arena *arena, liana__error *error)
 {
     const char *config = liana__path_join(arena, run->folder, "config.yaml");
     const char *history = liana__path_join(arena, run->folder, "history.json");
-    const char *timing = liana__path_join(arena, run->folder, "timing.json");
-    liana__value *settings, *none = liana__value_list(arena);
-    if (!config || !history || !timing || !none) return liana__fail_memory(error, run->folder);
+    liana__value *settings;
+    run->epochs = run->times = liana__value_list(arena);
+    if (!config || !history || !run->times) return liana__fail_memory(error, run->folder);
     if (!liana__file_exists(config) || !liana__file_exists(history)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "'%s' is not the folder of a run that has trained: %s is missing", run->folder,
@@ -30,9 +57,67 @@ static liana_status read_run(liana__run_files *run, liana__arena *arena, liana__
     }
     LIANA_TRY(liana__yaml_read(config, arena, &settings, error));
     run->config = settings;
-    run->times = none;
-    LIANA_TRY(liana__history_file_epochs(history, 1, arena, &run->epochs, error));
-    return liana__file_exists(timing) ? liana__history_file_epochs(timing, 0, arena, &run->times, error) : LIANA_OK;
+    return read_history(run, 1, arena, error);
+}
+
+/* ---- evaluations ---- */
+
+/* An epoch that was not validated gets the measurement of an evaluator at its end, if there was one. */
+static void add_evaluation(const liana__value *evaluation, const liana__value *epochs, liana__arena *arena)
+{
+    static const char *const no_measures[] = {"checkpoint", "iteration", "epoch", "step", "examples", "bad_records"};
+    const double epoch = liana__value_number_of(evaluation, "epoch", NAN);
+    if (liana__value_number_of(evaluation, "step", NAN) != 0 || !(epoch >= 1 && epoch <= (double)epochs->count)) return;
+    liana__value *to = epochs->items[(size_t)epoch - 1];
+    for (size_t i = 0; to->kind == LIANA__VALUE_MAP && i < evaluation->count; i++) {
+        bool measure = true;
+        for (size_t k = 0; k < sizeof no_measures / sizeof *no_measures; k++) {
+            measure = measure && strcmp(evaluation->keys[i], no_measures[k]) != 0;
+        }
+        const char *key = measure ? liana__arena_format(arena, "val_%s", evaluation->keys[i]) : NULL;
+        const liana__value *there = key ? liana__value_get(to, key) : NULL;
+        if (!key || (there && there->kind != LIANA__VALUE_NULL)) continue;
+        liana__value_set(arena, to, key, evaluation->items[i]);
+    }
+}
+
+liana_status liana__run_files_add_evaluations(liana__run_files *run, liana__arena *arena, liana__error *error)
+{
+    const liana__value *epochs = run->epochs;
+    const char *path = liana__path_join(arena, run->folder, "evaluations.json");
+    if (!path) return liana__fail_memory(error, run->folder);
+    if (!liana__file_exists(path)) return LIANA_OK;
+    liana__value *root;
+    LIANA_TRY(liana__json_read(path, arena, &root, error));
+    const liana__value *list = root->kind == LIANA__VALUE_MAP ? liana__value_get(root, "evaluations") : NULL;
+    for (size_t i = 0; list && list->kind == LIANA__VALUE_LIST && i < list->count; i++) {
+        if (list->items[i]->kind == LIANA__VALUE_MAP) add_evaluation(list->items[i], epochs, arena);
+    }
+    return LIANA_OK;
+}
+
+/* ---- decisions ---- */
+
+/* An epoch's decisions lie evenly within it. */
+liana__run_decisions liana__run_files_decisions(const liana__run_files *run, liana__arena *arena)
+{
+    const liana__value *decisions = run->decisions;
+    const size_t count = decisions ? decisions->count : 0;
+    const char *monitor = count ? liana__value_text_of(decisions->items[0], "monitor", NULL) : NULL;
+    liana__curve_mark *marks = liana__arena_allocate(arena, (count + 1) * sizeof *marks);
+    if (!marks || !monitor) return (liana__run_decisions){0};
+    const double epochs = (double)run->epochs->count;
+    const double updates = liana__value_number_of(decisions->items[count - 1], "update", NAN);
+    const double last_epoch = liana__value_number_of(decisions->items[count - 1], "epoch", NAN);
+    for (size_t i = 0; i < count; i++) {
+        const liana__value *one = decisions->items[i];
+        double share = liana__value_number_of(one, "update", NAN) / updates;
+        marks[i] = (liana__curve_mark){.epoch = share * fmin(last_epoch, epochs),
+                                       .value = liana__value_number_of(one, "value", NAN),
+                                       .accepted = liana__value_true_of(one, "accepted")};
+    }
+    if (liana__starts_with(monitor, "val_")) monitor += strlen("val_");
+    return (liana__run_decisions){monitor, marks, count};
 }
 
 /* ---- names ---- */
@@ -80,6 +165,50 @@ liana_status liana__run_files_read(const char *const *folders, size_t count, lia
     return find_names(read, count, arena, error);
 }
 
+static const char *why(const liana__error *error, liana__arena *arena)
+{
+    return liana__arena_string(arena, error->message);
+}
+
+static liana_status read_any(liana__run_files *run, const char **note, liana__arena *arena, liana__error *error)
+{
+    liana__error own = {0};
+    liana__value *settings;
+    const char *config = liana__path_join(arena, run->folder, "config.yaml");
+    const char *history = liana__path_join(arena, run->folder, "history.json");
+    run->epochs = run->times = liana__value_list(arena);
+    if (!config || !history || !run->times) return liana__fail_memory(error, run->folder);
+    if (!liana__file_exists(config)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG, "'%s' is not a run folder: there is no config.yaml in it",
+                           run->folder);
+    }
+    LIANA_TRY(liana__yaml_read(config, arena, &settings, error));
+    run->config = settings;
+    if (!liana__file_exists(history)) {
+        *note = "No epoch is finished yet.";
+        return LIANA_OK;
+    }
+    if (read_history(run, 0, arena, &own) != LIANA_OK) *note = why(&own, arena);
+    if (!*note && liana__run_files_add_evaluations(run, arena, &own) != LIANA_OK) *note = why(&own, arena);
+    if (!*note && run->epochs->count == 0) *note = "No epoch is finished yet.";
+    return LIANA_OK;
+}
+
+liana_status liana__run_files_read_any(const char *const *folders, size_t count, liana__arena *arena,
+                                       liana__run_files **runs, const char ***notes, liana__error *error)
+{
+    liana__run_files *read = liana__arena_allocate(arena, count * sizeof *read + 1);
+    const char **found = liana__arena_allocate(arena, count * sizeof *found + 1);
+    if (!read || !found) return liana__fail_memory(error, "run folders");
+    for (size_t i = 0; i < count; i++) {
+        read[i].folder = folders[i];
+        LIANA_TRY(read_any(&read[i], &found[i], arena, error));
+    }
+    *runs = read;
+    *notes = found;
+    return find_names(read, count, arena, error);
+}
+
 /* ---- measures ---- */
 
 static bool is_measure(const char *key)
@@ -87,16 +216,23 @@ static bool is_measure(const char *key)
     return liana__history_is_measure(key) && !liana__starts_with(key, "val_");
 }
 
+/* A run without epochs has nothing measured. */
+static const liana__value *first_epoch(const liana__run_files *run)
+{
+    static const liana__value nothing = {.kind = LIANA__VALUE_MAP};
+    return run->epochs->count ? run->epochs->items[0] : &nothing;
+}
+
 liana_status liana__run_files_measures(const liana__run_files *runs, size_t count, liana__arena *arena,
                                        const char *const **keys, size_t *num_keys, liana__error *error)
 {
     size_t most = 1;
-    for (size_t i = 0; i < count; i++) most += runs[i].epochs->items[0]->count;
+    for (size_t i = 0; i < count; i++) most += first_epoch(&runs[i])->count;
     const char **found = liana__arena_allocate(arena, most * sizeof *found);
     if (!found) return liana__fail_memory(error, "the measures of runs");
     *num_keys = 0;
     for (size_t i = 0; i < count; i++) {
-        const liana__value *epoch = runs[i].epochs->items[0];
+        const liana__value *epoch = first_epoch(&runs[i]);
         for (size_t k = 0; k < epoch->count; k++) {
             bool known =
                 !is_measure(epoch->keys[k]) || isnan(liana__run_files_number(runs[i].epochs, 0, epoch->keys[k]));
@@ -106,4 +242,43 @@ liana_status liana__run_files_measures(const liana__run_files *runs, size_t coun
     }
     *keys = found;
     return LIANA_OK;
+}
+
+liana__best_value liana__run_files_best(const liana__run_files *run, const char *key)
+{
+    const liana__monitor_options monitor = {.monitor = key, .mode = LIANA__MONITOR_AUTO};
+    liana__best_value found = {NAN, NAN, 0};
+    for (size_t i = 0; i < run->epochs->count; i++) {
+        const double value = liana__run_files_number(run->epochs, i, key);
+        if (!isfinite(value)) continue;
+        found.last = value;
+        if (found.epoch && !liana__monitor_improves(&monitor, value, found.value)) continue;
+        found.value = value;
+        found.epoch = i + 1;
+    }
+    return found;
+}
+
+double liana__run_files_seconds(const liana__run_files *run)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 1; i < run->times->count; i++) {
+        const double seconds = liana__run_files_number(run->times, i, "seconds");
+        if (!isfinite(seconds)) continue;
+        sum += seconds;
+        count++;
+    }
+    return count ? sum / (double)count : NAN;
+}
+
+liana_status liana__run_files_differences(const liana__run_files *runs, size_t count, liana__arena *arena,
+                                          liana__differences *differences, liana__error *error)
+{
+    /* Of each run they differ, or change no result. */
+    static const char *const ignored[] = {"output", "train.threads", "data.threads", "data.cache_dir", NULL};
+    const liana__value **trees = liana__arena_allocate(arena, (count + 1) * sizeof *trees);
+    if (!trees) return liana__fail_memory(error, "the settings of runs");
+    for (size_t i = 0; i < count; i++) trees[i] = runs[i].config;
+    return liana__differences_find(trees, count, ignored, arena, differences, error);
 }

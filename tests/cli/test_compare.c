@@ -242,7 +242,7 @@ static void test_figures(void **state)
         {.x = x, .y = none, .count = 4, .ink = liana__figure_inks[2], .extended_to = 9},
         {.x = x, .y = flat, .count = 0, .ink = liana__figure_inks[3]},
     };
-    const liana__figure_mark mark = {NAN, 2, liana__figure_inks[4]};
+    const liana__figure_mark mark = {.x = NAN, .y = 2, .ink = liana__figure_inks[4]};
     liana__figure_panel panels[] = {
         {.title = "one", .x_label = "x", .lines = lines, .num_lines = 4, .marks = &mark, .num_marks = 1},
         {.title = "empty", .x_label = "x", .log_x = true},

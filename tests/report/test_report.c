@@ -47,9 +47,10 @@ static void test_grid_shows_images_and_frames(void **state)
     for (int i = 0; i < 32 * 32; i++) memcpy(blue + i * 3, (uint8_t[]){20, 40, 240}, 3);
     memset(grey, 70, sizeof grey);
     const liana__grid_item items[] = {
-        {blue, 32, 32, 3, "rose", "rose", 0.93, NULL, false},
-        {grey, 32, 16, 1, "a long name that does not fit below its picture", "tulip \xff \xc3\xb6", 0.5, NULL, false},
-        {blue, 32, 32, 3, "daisy", NULL, NAN, "a note", false},
+        {blue, 32, 32, 3, "rose", "rose", 0.93, NULL, false, 0, NULL},
+        {grey, 32, 16, 1, "a long name that does not fit below its picture", "tulip \xff \xc3\xb6", 0.5, NULL, false, 0,
+         NULL},
+        {blue, 32, 32, 3, "daisy", NULL, NAN, "a note", false, 0, NULL},
     };
     const char *path = liana__test_path("grid.png");
     assert_ok(liana__grid_write(path, items, 3, &(liana__grid_options){.columns = 3}, &error), &error);
@@ -91,7 +92,7 @@ static void test_grid_refuses_what_it_cannot_draw(void **state)
     liana__error error = {0};
     liana__test_folder();
     static const uint8_t pixels[4] = {0};
-    liana__grid_item item = {pixels, 2, 2, 2, "rose", NULL, 0.5, NULL, false};
+    liana__grid_item item = {pixels, 2, 2, 2, "rose", NULL, 0.5, NULL, false, 0, NULL};
     const char *path = liana__test_path("grid.png");
     assert_fails(liana__grid_write(path, &item, 1, NULL, &error), LIANA_INVALID_ARGUMENT, &error, "grid.png",
                  "[2, 2, 2]");
@@ -226,7 +227,7 @@ static void test_titles_of_small_pictures_fit(void **state)
     static const double counts[64] = {1};
     static const uint8_t pixels[4] = {255, 255, 255, 255};
     liana__grid_item items[8];
-    for (size_t i = 0; i < 8; i++) items[i] = (liana__grid_item){pixels, 2, 2, 1, "a", NULL, 1, NULL, false};
+    for (size_t i = 0; i < 8; i++) items[i] = (liana__grid_item){pixels, 2, 2, 1, "a", NULL, 1, NULL, false, 0, NULL};
     int64_t ends[2][2];
     for (int large = 0; large < 2; large++) {
         const size_t count = large ? 8 : 2;

@@ -73,7 +73,8 @@ function rules(    lines, count, i, parts) {
         "train/run: train/model;" \
         "train: train/run train/estimator;" \
         "report: train;" \
-        "cli: report", lines, /; */)
+        "serve: report;" \
+        "cli: serve", lines, /; */)
     for (i = 1; i <= count; i++) {
         split(lines[i], parts, /: */)
         known[parts[1]] = 1

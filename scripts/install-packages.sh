@@ -12,7 +12,7 @@ set -eu
 build="gcc libc6-dev make cmake ninja-build pkg-config
     libdnnl-dev libgomp1 zlib1g-dev libjpeg62-turbo-dev libpng-dev libexif-dev libgif-dev libwebp-dev libtiff-dev
     libcairo2-dev libfontconfig-dev fonts-dejavu-core
-    libjansson-dev libfyaml-dev libprotobuf-c-dev protobuf-c-compiler libutf8proc-dev libhdf5-dev libzip-dev
+    libjansson-dev libfyaml-dev libprotobuf-c-dev protobuf-c-compiler libutf8proc-dev libhdf5-dev libzip-dev libmicrohttpd-dev
     libcurl4-openssl-dev libssl-dev libexpat1-dev libzmq3-dev libcmocka-dev"
 # The headers are checked with clang and as C++; the format with clang-format 14; processors that are not here with qemu.
 # Numbers are written under a locale with a decimal comma, which is made from the sources of locales.

@@ -4,6 +4,7 @@
 #include "base/scoped.h"
 #include "cli/reporter.h"
 #include "cli/session.h"
+#include "serve/live_server.h"
 
 static const liana__option options[] = {
     {LIANA__OPTION_OUT("the run folder (default: 'output' of the configuration)")},
@@ -12,11 +13,15 @@ static const liana__option options[] = {
      "go on from this checkpoint: best, a name in the run, or a folder; newer ones are set aside"},
     {"allow-changed", NULL, "resume with other settings or data, where the state still fits"},
     {LIANA__OPTION_LOG_EVERY},
+    {"live", "[PORT]", "serve a page that shows the training as it goes on, on this machine (default: a free port)"},
     {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
     {LIANA__OPTION_PLUGINS},
     {LIANA__OPTION_JSON},
     {0},
 };
+
+/* Between two points of a live page. */
+static const double LIVE_SECONDS = 0.25;
 
 typedef struct watcher {
     liana__reporter reporter;
@@ -26,6 +31,8 @@ typedef struct watcher {
     bool silent;            /* another process of the cluster reports */
     int64_t log_every;      /* updates; 0: no such lines */
     liana__run_options *options;
+    liana__live_feed *feed; /* of --live, or NULL */
+    liana__live_server *live;
     /* Of training, validation not counted: of the epochs that are over, and of the running one. */
     double seconds, wait;
     double epoch_seconds, epoch_wait;
@@ -40,6 +47,11 @@ static void add_means(const liana__run *run, const liana__totals *totals, const 
         liana__progress_metric metric = {name ? name : "", liana__totals_value(totals, i)};
         progress->metrics[progress->num_metrics++] = metric;
     }
+}
+
+static bool is_caught(void)
+{
+    return liana__signals_caught() != 0;
 }
 
 static void add_time(watcher *own, const liana__fit_event *event)
@@ -70,12 +82,30 @@ static bool is_logged(const watcher *own, const liana__fit_event *event)
     return event->global_step / own->log_every > (event->global_step - event->updates) / own->log_every;
 }
 
+/* Between two updates. */
+static void follow_live(watcher *own, const liana__fit_event *event)
+{
+    if (!own->live) return;
+    liana__live_feed_take(own->feed, event, own->run->core.metric_names, own->run->core.num_metrics,
+                          liana__clock_seconds());
+    if (event->kind != LIANA__FIT_STEP || !event->requests) return;
+    event->requests->paused = liana__live_feed_wait(own->feed, is_caught);
+    event->requests->checkpoint = liana__live_feed_saves(own->feed);
+}
+
+/* Whether somebody wants the training to stop. */
+static bool goes_on(const watcher *own)
+{
+    return !is_caught() && !(own->live && liana__live_feed_stops(own->feed));
+}
+
 static bool watch(void *user, const liana__fit_event *event)
 {
     watcher *own = user;
     add_time(own, event);
+    follow_live(own, event);
     bool shown = !own->silent && event->kind != LIANA__FIT_CHECKPOINT && event->kind != LIANA__FIT_PREDICTION;
-    if (!shown) return liana__signals_caught() == 0;
+    if (!shown) return goes_on(own);
     static const liana__phase phases[] = {[LIANA__FIT_STEP] = LIANA__PHASE_TRAIN,
                                           [LIANA__FIT_VALIDATION] = LIANA__PHASE_VALIDATE,
                                           [LIANA__FIT_EPOCH] = LIANA__PHASE_EPOCH_DONE};
@@ -102,7 +132,7 @@ static bool watch(void *user, const liana__fit_event *event)
     }
     notice_unread(own);
     liana__arena_free(&arena);
-    return liana__signals_caught() == 0;
+    return goes_on(own);
 }
 
 static void note(void *user, const char *text)
@@ -131,6 +161,35 @@ static void report_end(watcher *own, const char *folder)
     }
 }
 
+/* The page of a training; of a cluster the chief's. */
+static liana_status begin_live(watcher *own, const char *folder, liana__error *error)
+{
+    int64_t port = 0;
+    if (!liana__invocation_has(own->invocation, "live") || own->silent) return LIANA_OK;
+    if (liana__path_is_remote(folder)) {
+        return liana__fail(error, LIANA_INVALID_CONFIG,
+                           "train: --live shows a run folder of this machine, and not '%.200s'", folder);
+    }
+    if (*liana__invocation_text(own->invocation, "live")) {
+        LIANA_TRY(liana__invocation_int(own->invocation, "live", 1, 65535, &port));
+    }
+    own->feed = liana__live_feed_create(LIVE_SECONDS);
+    if (!own->feed) return liana__fail_memory(error, "a live page");
+    const liana__live_options wanted = {(int)port, "--live", &folder, 1, own->feed};
+    LIANA_TRY(liana__live_server_open(&wanted, &own->live, error));
+    liana__reporter_note(&own->reporter, "live: %s", liana__live_server_url(own->live));
+    return LIANA_OK;
+}
+
+static void end_live(watcher *own)
+{
+    if (own->feed) liana__live_feed_end(own->feed);
+    liana__live_server_close(own->live);
+    liana__live_feed_destroy(own->feed);
+    own->live = NULL;
+    own->feed = NULL;
+}
+
 static liana_status train_run(liana_context *context, const liana__config *config, const liana__run_options *wanted,
                               watcher *own, liana__error *error)
 {
@@ -140,7 +199,9 @@ static liana_status train_run(liana_context *context, const liana__config *confi
     /* Somebody has died, and the next start will be without that. */
     if (status == LIANA_UNAVAILABLE) own->invocation->requeues = liana__cluster_has_changed(liana__cluster_of(context));
     LIANA_TRY(status);
-    status = liana__run_train(&run, wanted, error);
+    status = begin_live(own, wanted->folder, error);
+    if (status == LIANA_OK) status = liana__run_train(&run, wanted, error);
+    end_live(own);
     liana__signals_end();
     /* It has begun, so it goes on from its checkpoint. A device that is gone may be gone for good. */
     const bool has_lost_folder = liana__lease_status(run.hold.lease, NULL) != LIANA_OK;
@@ -257,6 +318,8 @@ const liana__command liana__subcommand_train = {
         "history.json, timing.json, checkpoints, and predictions.\n"
         "key=value changes the configuration: train.epochs=3, train.optimizer.learning_rate=1e-4. Without a file\n"
         "all of it is said so: liana train data.train=mnist model.base=MobileNet model.weights=imagenet ...\n"
+        "--live serves a page on 127.0.0.1 with values as they come, and buttons: pause, go on, checkpoint, stop. Its\n"
+        "address has a token, without which nobody sees anything. 'liana watch RUN' shows it too.\n"
         "SIGINT, SIGTERM and SIGHUP save a checkpoint and stop. --resume goes on in the middle of the epoch,\n"
         "also after a crash. If standard output has no reader any more (| head), training goes on.\n"
         "The run folder may be gs://bucket/folder or s3://bucket/folder.\n",

@@ -11,7 +11,7 @@
 //   });
 //
 // `check` ends the process with 0, or with 1 and the reasons. An error in a page's console, an uncaught error and a
-// request to anything but a file fail the check, at its end. NODE_PATH leads to the peer's packages
+// request to anything but a file (or, of a page that liana serves, its own server) fail the check, at its end. NODE_PATH leads to the peer's packages
 // (scripts/install-peers.sh browser), PATH to Debian's chromium. It runs with Debian 12's Node 18.
 'use strict';
 
@@ -37,15 +37,15 @@ function describe(violation) {
   return `${violation.id} (${violation.impact}): ${violation.help}\n${targets.join('\n')}`;
 }
 
-// Adds to a page of Playwright's what checks need besides.
-function equip(page, name, failures) {
+// Adds to a page of Playwright's what checks need besides. `origin`: of a page that liana serves, which may ask for more.
+function equip(page, name, failures, origin) {
   const fail = (text) => failures.push(`${name}: ${text}`);
   page.on('console', (message) => {
     if (message.type() === 'error') fail(`an error in the console: ${message.text()}`);
   });
   page.on('pageerror', (error) => fail(`an uncaught error: ${error.stack || error}`));
   page.on('request', (request) => {
-    if (!/^(file|data|blob|about):/.test(request.url())) fail(`asks for ${request.url()}; a page is one file`);
+    if (!/^(file|data|blob|about):/.test(request.url()) && !request.url().startsWith(origin)) fail(`asks for ${request.url()}; a page is one file`);
   });
   page.expect = (found, wanted, what) => {
     if (util.isDeepStrictEqual(found, wanted)) return;
@@ -76,6 +76,7 @@ async function run(steps) {
   const browser = await chromium.launch({ executablePath: findChromium(), args: ARGUMENTS });
   try {
     await steps(async (file, options = {}) => {
+      const served = /^http:\/\/127\.0\.0\.1:\d+\//.exec(file);
       const context = await browser.newContext({
         viewport: { width: options.width || 1280, height: options.height || 800 },
         colorScheme: options.dark ? 'dark' : 'light',
@@ -83,11 +84,11 @@ async function run(steps) {
         deviceScaleFactor: options.scale || 1,
         hasTouch: !!options.touch,
         isMobile: !!options.touch,
-        offline: true,
+        offline: !served,
       });
-      const page = equip(await context.newPage(), path.basename(file), failures);
+      const page = equip(await context.newPage(), served ? 'live' : path.basename(file), failures, served ? served[0] : 'file:');
       if (options.print) await page.emulateMedia({ media: 'print' });
-      await page.goto(url.pathToFileURL(path.resolve(file)).href, { waitUntil: 'load' });
+      await page.goto(served ? file : url.pathToFileURL(path.resolve(file)).href, { waitUntil: 'load' });
       return page;
     });
   } finally {

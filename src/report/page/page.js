@@ -1,6 +1,7 @@
 /* The page: its head, its sections, and how new data are drawn. */
 
 const SECTIONS = [
+  ["now", "Now", liveNow, (data) => data.live],
   ["results", "Results", results, (data) => data.runs],
   ["curves", "Curves", curves, (data) => data.curves],
   ["differences", "Differences", differences, (data) => data.differences],
@@ -79,6 +80,7 @@ window.liana = {
   update(data) {
     current = data;
     render(false);
+    startLive(data);
   },
   data() {
     return current;

@@ -40,7 +40,7 @@ static void add_escaped(const char *title, liana__text *text)
     }
 }
 
-/* The template has each of these once, in a line of its own. */
+/* The template has each of these once. */
 static void add_part(const char *part, size_t length, const char *title, const liana__value *data, liana__text *text)
 {
     if (length == strlen("@title@") && memcmp(part, "@title@", length) == 0) add_escaped(title, text);
@@ -49,6 +49,10 @@ static void add_part(const char *part, size_t length, const char *title, const l
     }
     if (length == strlen("@script@") && memcmp(part, "@script@", length) == 0) {
         liana__text_add_bytes(text, liana__page_js, sizeof liana__page_js - 1);
+    }
+    /* A page that is served asks its server for news; others ask nobody. */
+    if (length == strlen("@connect@") && memcmp(part, "@connect@", length) == 0 && liana__value_get(data, "live")) {
+        liana__text_add(text, "; connect-src 'self'");
     }
     if (length == strlen("@data@") && memcmp(part, "@data@", length) == 0) add_json(data, text);
 }

@@ -404,6 +404,20 @@ liana_status liana__run_page_write(liana__run_page *page, const char *path, lian
     return liana__page_write(path, title_of(page), page->data, error);
 }
 
+void liana__run_page_set_live(liana__run_page *page)
+{
+    liana__value *live = liana__value_map(&page->arena);
+    set_text(page, live, "events", "events");
+    set_text(page, live, "control", "control");
+    liana__value_set(&page->arena, page->data, "live", live);
+}
+
+void liana__run_page_text(liana__run_page *page, liana__text *text)
+{
+    liana__page_text(title_of(page), page->data, text);
+    text->failed = text->failed || page->arena.failed;
+}
+
 void liana__run_page_free(liana__run_page *page)
 {
     liana__arena_free(&page->arena);

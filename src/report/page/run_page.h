@@ -39,6 +39,10 @@ liana_status liana__run_page_add_data(liana__run_page *page, size_t index, liana
     LIANA_MUST_USE;
 /* Writes the page. Errors: those of liana__page_write. */
 liana_status liana__run_page_write(liana__run_page *page, const char *path, liana__error *error) LIANA_MUST_USE;
+/* Says that the page is served while runs train: it asks for new data, and shows buttons (src/serve/live_server.h). */
+void liana__run_page_set_live(liana__run_page *page);
+/* The whole page as text. */
+void liana__run_page_text(liana__run_page *page, liana__text *text);
 void liana__run_page_free(liana__run_page *page);
 
 #endif

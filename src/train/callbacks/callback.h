@@ -54,6 +54,7 @@ struct liana_fit_context {
     double seconds;                  /* since the epoch's training, or its validation, began; of training at its end */
     double wait;                     /* of which spent waiting for input */
     int64_t images;                  /* in that time */
+    double paused;                   /* seconds that callbacks let the training wait; they count as no training */
     /* In a validation: the evaluated batch, and the model's predictions for it, [batch->count,
      * liana__trainer_row_size]; the batch of LIANA_ON_BATCH too. NULL elsewhere. */
     const liana__batch *batch;

@@ -5,6 +5,7 @@
 static liana_status report(const liana_callback_item *item, liana_fit_context *context, liana__fit_event_kind kind)
 {
     const liana__progress_options *options = item->options;
+    liana__fit_requests requests = {0};
     const liana__fit_event event = {.kind = kind,
                                     .epoch = context->epoch,
                                     .epochs = context->epochs,
@@ -17,9 +18,14 @@ static liana_status report(const liana_callback_item *item, liana_fit_context *c
                                     .images = context->images,
                                     .training = context->totals,
                                     .validation = context->validation,
-                                    .learning_rate = context->learning_rate};
-    bool goes_on = options->on_event(options->user, &event);
-    if (liana__fit_any_decision(context, !goes_on)) liana__fit_interrupt(context);
+                                    .learning_rate = context->learning_rate,
+                                    .requests = &requests};
+    const bool stops = !options->on_event(options->user, &event);
+    context->paused += requests.paused;
+    /* Nearly always nobody asks for anything: one question is enough. */
+    if (!liana__fit_any_decision(context, stops || requests.checkpoint)) return LIANA_OK;
+    if (liana__fit_any_decision(context, stops)) liana__fit_interrupt(context);
+    if (liana__fit_any_decision(context, requests.checkpoint)) context->wants_checkpoint = true;
     return LIANA_OK;
 }
 

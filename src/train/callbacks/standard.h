@@ -32,7 +32,14 @@ typedef struct liana__fit_event {
     const liana__totals *training;
     const liana__totals *validation; /* count 0: none yet */
     double learning_rate;
+    struct liana__fit_requests *requests; /* what the receiver asks for, beside a stop */
 } liana__fit_event;
+
+/* Of a STEP. */
+typedef struct liana__fit_requests {
+    bool checkpoint; /* the state is to be saved after this update */
+    double paused;   /* seconds that the training has waited for the receiver, which count as no training */
+} liana__fit_requests;
 
 typedef struct liana__progress_options {
     /* Called after each event. Returning false stops the run in good order: with a checkpoint, and CANCELLED; out of a

@@ -276,6 +276,8 @@ static liana_status train_epoch(liana__fit_run *fit)
         LIANA_TRY(fit->span.span_steps ? liana__fit_train_span(fit) : liana__fit_train_group(fit));
         fit->timing.seconds = liana__clock_seconds() - fit->training_begin;
         LIANA_TRY(liana__fit_call_training(fit, LIANA_ON_STEP_END));
+        fit->training_begin += fit->context.paused;
+        fit->context.paused = 0;
         fit->context.num_each = 0;
         LIANA_TRY(validate_between(fit));
         /* The last update of a fit is saved with its end: a checkpoint is not written twice. */

@@ -1,0 +1,44 @@
+/* live_runs.h - the runs that are looked at: that of this process, or those of others on this machine, with what their
+ * folders say and where their trainings are. For live_server.c and the terminal; one thread gathers. */
+#ifndef LIANA_SERVE_LIVE_RUNS_H
+#define LIANA_SERVE_LIVE_RUNS_H
+
+#include "serve/live_ask.h"
+
+typedef struct liana__live_run {
+    const char *folder;
+    char *name;             /* as short as it tells this run from the others */
+    liana__live_feed *feed; /* this process's, or a mirror */
+    bool is_mirror;
+    liana__live_address address; /* of a mirror */
+    liana__live_place place;     /* in the other process's points */
+} liana__live_run;
+
+typedef struct liana__live_runs {
+    liana__live_run *items;
+    size_t count;
+    uint64_t stamp; /* of the files */
+} liana__live_runs;
+
+/* Folders are borrowed. `own`: the feed of this process, for an only run, whose folder may not be there yet; NULL: all
+ * are other processes'. Errors: INVALID_CONFIG for a folder that is no run, and for more runs than a page has;
+ * OUT_OF_MEMORY. */
+liana_status liana__live_runs_open(liana__live_runs *runs, const char *const *folders, size_t count,
+                                   liana__live_feed *own, liana__error *error) LIANA_MUST_USE;
+void liana__live_runs_close(liana__live_runs *runs);
+
+/* Folders of runs that a folder stands for: itself, or those in it, as a sweep has them; sorted, in the arena. Errors:
+ * INVALID_CONFIG if there are none. */
+liana_status liana__live_find_runs(const char *folder, liana__arena *arena, const char ***found, size_t *count,
+                                   liana__error *error) LIANA_MUST_USE;
+
+/* Whether a folder is that of a run. */
+bool liana__live_is_run(const char *folder);
+/* Asks the processes of mirrors. */
+void liana__live_runs_ask(liana__live_runs *runs);
+/* Whether files of the runs have changed since the last call. */
+bool liana__live_runs_changed(liana__live_runs *runs);
+/* Hands an action on, from any thread. False: no process takes it. */
+bool liana__live_run_act(const liana__live_run *run, liana__live_action action);
+
+#endif

@@ -11,8 +11,7 @@
 #include <string.h>
 
 static const liana__option options[] = {
-    {LIANA__OPTION_OUT("the folder for the pictures (default: the run folder); with --html the page's file "
-                       "(default: report.html in the folder of the first run)")},
+    {LIANA__OPTION_OUT("the folder for the pictures, or the page (default: the run folder; report.html in it)")},
     {"html", NULL, "write a page that opens in a browser, of one run or of several"},
     {"curves", NULL, "with --html: read neither data nor checkpoints, show only what the run folders say"},
     {"checkpoint", "DIR", "the checkpoint: best, its name in the run, or a folder (default: the newest)"},

@@ -23,7 +23,7 @@ struct liana__http_server {
     char url[96];
 };
 
-const char *liana__http_query(const liana__http_request *request, const char *name)
+const char *liana__web_query(const liana__web_request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
@@ -169,7 +169,7 @@ static enum MHD_Result take(void *user, struct MHD_Connection *connection, const
     const bool is_post = strcmp(method, "POST") == 0;
     if (!is_post && strcmp(method, "GET") != 0) return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET or POST.\n");
     liana__http_answer answer = {0};
-    server->options.answer(server->options.user, &(liana__http_request){is_post, path, connection}, &answer);
+    server->options.answer(server->options.user, &(liana__web_request){is_post, path, connection}, &answer);
     return send_answer(connection, &answer);
 }
 

@@ -1,8 +1,9 @@
 /* http_server.h - an HTTP server on the loopback interface, for this machine's browser alone: with libmicrohttpd.
  *
- * Every path begins with a token that only the caller knows: "/TOKEN/events". A request without it is answered with 403,
- * and so is one whose Host is not this server's, or whose Origin is another one: a page from elsewhere that a browser
- * shows at the same time reaches nothing. Each connection has a thread of its own, so a slow reader holds up nobody. */
+ * Every path begins with a token that only the caller knows: "/TOKEN/events". A request without it is answered with
+ * 403, and so is one whose Host is not this server's, or whose Origin is another one: a page from elsewhere that a
+ * browser shows at the same time reaches nothing. Each connection has a thread of its own, so a slow reader holds up
+ * nobody. */
 #ifndef LIANA_SERVE_HTTP_SERVER_H
 #define LIANA_SERVE_HTTP_SERVER_H
 
@@ -12,14 +13,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-typedef struct liana__http_request {
+typedef struct liana__web_request {
     bool is_post;     /* else GET */
     const char *path; /* behind the token: "", "events" */
     void *connection;
-} liana__http_request;
+} liana__web_request;
 
 /* A member of the query; NULL: it is not there. */
-const char *liana__http_query(const liana__http_request *request, const char *name);
+const char *liana__web_query(const liana__web_request *request, const char *name);
 
 /* An answer. Zero-initialised by the server: 200 and nothing. */
 typedef struct liana__http_answer {
@@ -38,7 +39,7 @@ typedef struct liana__http_server liana__http_server;
 typedef struct liana__http_options {
     int port;         /* 0: one that is free */
     const char *what; /* "--live": the option that names a port, in messages */
-    void (*answer)(void *user, const liana__http_request *request, liana__http_answer *answer); /* on any thread */
+    void (*answer)(void *user, const liana__web_request *request, liana__http_answer *answer); /* on any thread */
     void *user;
 } liana__http_options;
 

@@ -62,8 +62,9 @@ liana_status liana__live_find_runs(const char *folder, liana__arena *arena, cons
                              "'%s' is not the folder of a run or a sweep: there is no config.yaml in it", folder);
     }
     *count = list.count;
-    *found = liana__arena_copy(arena, list.items, list.count * sizeof *list.items + 1);
+    *found = liana__arena_allocate(arena, (list.count + 1) * sizeof **found);
     if (status == LIANA_OK && !*found) status = liana__fail_memory(error, folder);
+    for (size_t i = 0; *found && i < list.count; i++) (*found)[i] = list.items[i];
     free(list.items);
     return status;
 }

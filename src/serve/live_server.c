@@ -266,16 +266,16 @@ static void answer_page(const liana__live_server *server, liana__http_answer *an
 }
 
 /* A whole number of the query; `otherwise` if it is none. */
-static uint64_t number_of(const liana__http_request *request, const char *name, uint64_t otherwise)
+static uint64_t number_of(const liana__web_request *request, const char *name, uint64_t otherwise)
 {
     char *end;
-    const char *text = liana__http_query(request, name);
+    const char *text = liana__web_query(request, name);
     if (!text || *text < '0' || *text > '9') return otherwise;
     const unsigned long long number = strtoull(text, &end, 10);
     return *end ? otherwise : number;
 }
 
-static void answer_now(liana__live_server *server, const liana__http_request *request, liana__http_answer *answer)
+static void answer_now(liana__live_server *server, const liana__web_request *request, liana__http_answer *answer)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     liana__live_place place = {number_of(request, "generation", 0), (size_t)number_of(request, "next", 0)};
@@ -294,9 +294,9 @@ static void answer_now(liana__live_server *server, const liana__http_request *re
     if (!arena.failed) liana__value_write_json(map, 0, &answer->body);
 }
 
-static void answer_control(liana__live_server *server, const liana__http_request *request, liana__http_answer *answer)
+static void answer_control(liana__live_server *server, const liana__web_request *request, liana__http_answer *answer)
 {
-    const char *action = liana__http_query(request, "action");
+    const char *action = liana__web_query(request, "action");
     const uint64_t run = number_of(request, "run", UINT64_MAX);
     int wanted = 0;
     while (action && liana__live_actions[wanted] && strcmp(action, liana__live_actions[wanted]) != 0) wanted++;
@@ -315,7 +315,7 @@ static void answer_control(liana__live_server *server, const liana__http_request
     }
 }
 
-static void answer_any(void *user, const liana__http_request *request, liana__http_answer *answer)
+static void answer_any(void *user, const liana__web_request *request, liana__http_answer *answer)
 {
     liana__live_server *server = user;
     if (strcmp(request->path, "control") == 0) {

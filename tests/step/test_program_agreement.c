@@ -6,10 +6,12 @@
 
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <liana/liana.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { PROCESSES = 3, COUNT = 60, FEATURES = 4, BATCH = 8 };
 
@@ -484,6 +486,9 @@ static int make_data(void **state)
             snprintf(name, sizeof name, "machine%d/%s", i, files[k]);
             assert_ok(liana__file_replace(liana__test_path(name), data, size, &error), &error);
             free(data);
+            /* Of the same size and of the same tick of the clock, they would be taken for one file. */
+            const struct timespec times[2] = {{1700000000 + i, 0}, {1700000000 + i, 0}};
+            assert_int_equal(utimensat(AT_FDCWD, liana__test_path(name), times, 0), 0);
         }
         snprintf(name, sizeof name, "machine%d/train-images", i);
         snprintf(images[i], sizeof images[i], "%s", liana__test_path(name));

@@ -1,13 +1,14 @@
 /* Curves as lines of text. */
-#include "cli/watch_terminal.h"
+#include "cli/watch/watch_terminal.h"
 
 #include "base/format.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL = 10, DOT_COLUMNS = 2, DOT_ROWS = 4, LONGEST_TITLE = 60 };
+enum { LABEL = 10, DOT_COLUMNS = 2, DOT_ROWS = 4, LONGEST_NAME = 40 };
 
 /* Letters in ascii. */
 static const char marks[LIANA__TEXT_CURVES + 1] = "*o+x";
@@ -58,7 +59,7 @@ static void set_dot(canvas *own, size_t curve, int x, int y)
 /* In as many steps as it is long. */
 static void set_line(canvas *own, size_t curve, const double from[2], const double to[2])
 {
-    const int steps = (int)fmax(fabs(to[0] - from[0]), fabs(to[1] - from[1])) + 1;
+    const int steps = (int)ceil(fmax(1, fmax(fabs(to[0] - from[0]), fabs(to[1] - from[1]))));
     for (int i = 0; i <= steps; i++) {
         const double share = (double)i / steps;
         set_dot(own, curve, (int)lround(from[0] + (to[0] - from[0]) * share),
@@ -122,6 +123,14 @@ static void add_axis(const canvas *own, const char *x_label, liana__text *text)
     liana__text_add(text, "\n%*s %s %s %*s\n", LABEL + 1, "", left, x_label, room > 0 ? room : 0, right);
 }
 
+void liana__text_add_name(liana__text *text, const char *name)
+{
+    char plain[LONGEST_NAME * 4];
+    snprintf(plain, sizeof plain, "%.*s", LONGEST_NAME, name);
+    liana__escape_controls(plain, sizeof plain);
+    liana__text_add(text, "%s", plain);
+}
+
 void liana__text_curves_draw(const char *title, const char *x_label, const liana__text_curve *curves, size_t count,
                              int width, int height, bool ascii, liana__text *text)
 {
@@ -129,10 +138,11 @@ void liana__text_curves_draw(const char *title, const char *x_label, const liana
     if (own.columns < 8) own.columns = 8;
     if (own.rows < 2) own.rows = 2;
     if (count > LIANA__TEXT_CURVES) count = LIANA__TEXT_CURVES;
-    liana__text_add(text, "%.*s", LONGEST_TITLE, title);
+    liana__text_add_name(text, title);
     for (size_t i = 0; count > 1 && i < count; i++) {
-        if (ascii) liana__text_add(text, "  %c %s", marks[i], curves[i].name);
-        if (!ascii) liana__text_add(text, "%s %s", i ? "," : ":", curves[i].name);
+        if (ascii) liana__text_add(text, "  %c ", marks[i]);
+        if (!ascii) liana__text_add(text, "%s ", i ? "," : ":");
+        liana__text_add_name(text, curves[i].name);
     }
     liana__text_add(text, "\n");
     own.dots = calloc((size_t)(own.columns * own.rows), 1);

@@ -1,5 +1,5 @@
 /* liana watch: runs as they are trained, on a page or in a terminal. */
-#include "cli/watch_terminal.h"
+#include "cli/watch/watch_terminal.h"
 
 #include "base/scoped.h"
 #include "serve/live_server.h"
@@ -34,12 +34,10 @@ static liana_status find_runs(liana__invocation *invocation, const char ***folde
     return LIANA_OK;
 }
 
-static liana_status serve(liana__invocation *invocation, const char *const *folders, size_t count)
+static liana_status serve(liana__invocation *invocation, int64_t port, const char *const *folders, size_t count)
 {
     static const struct timespec pause = {.tv_nsec = 200 * 1000 * 1000};
-    int64_t port = 0;
     liana__live_server *server;
-    LIANA_TRY(liana__invocation_int(invocation, "port", 1, 65535, &port));
     const liana__live_options wanted = {(int)port, "--port", folders, count, NULL};
     LIANA_TRY(liana__live_server_open(&wanted, &server, &invocation->error));
     fprintf(invocation->out, "%s\n", liana__live_server_url(server));
@@ -53,6 +51,7 @@ static liana_status run(liana__invocation *invocation)
 {
     const char **folders;
     size_t count;
+    int64_t port = 0;
     const bool in_terminal = liana__invocation_has(invocation, "terminal");
     if (liana__invocation_has(invocation, "ascii") && !in_terminal) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "watch: --ascii belongs to --terminal");
@@ -60,9 +59,10 @@ static liana_status run(liana__invocation *invocation)
     if (liana__invocation_has(invocation, "port") && in_terminal) {
         return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "watch: --port and --terminal exclude each other");
     }
+    LIANA_TRY(liana__invocation_int(invocation, "port", 1, 65535, &port));
     LIANA_TRY(find_runs(invocation, &folders, &count));
     liana__signals_catch();
-    if (!in_terminal) return serve(invocation, folders, count);
+    if (!in_terminal) return serve(invocation, port, folders, count);
     return liana__watch_in_terminal(invocation, folders, count, liana__invocation_has(invocation, "ascii"));
 }
 

@@ -1,7 +1,6 @@
 /* Runs in a terminal: a line for each, and the curves of the first measures. */
-#include "cli/watch_terminal.h"
+#include "cli/watch/watch_terminal.h"
 
-#include "base/format.h"
 #include "base/scoped.h"
 #include "report/run_plot.h"
 
@@ -15,7 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { MOST_MEASURES = 2, WIDEST = 160, LOWEST_PANEL = 8, HIGHEST_PANEL = 18, LONGEST_NAME = 40 };
+enum { MOST_MEASURES = 2, WIDEST = 160, LOWEST_PANEL = 8, HIGHEST_PANEL = 18 };
 
 typedef struct viewer {
     liana__invocation *invocation;
@@ -27,19 +26,10 @@ typedef struct viewer {
 
 /* ---- lines ---- */
 
-/* Control characters of names would move the terminal's cursor. */
-static void add_name(liana__text *text, const char *name)
-{
-    char plain[LONGEST_NAME * 4];
-    snprintf(plain, sizeof plain, "%.*s", LONGEST_NAME, name);
-    liana__escape_controls(plain, sizeof plain);
-    liana__text_add(text, "%s", plain);
-}
-
 static void add_run(const liana__live_run *run, const liana__run_files *files, liana__text *text)
 {
     const liana__live_now now = liana__live_feed_now(run->feed);
-    add_name(text, run->name);
+    liana__text_add_name(text, run->name);
     liana__text_add(text, ": %s", now.state == LIANA__LIVE_UNKNOWN ? "epochs" : liana__live_states[now.state]);
     if (now.state == LIANA__LIVE_UNKNOWN) {
         liana__text_add(text, " %zu\n", files->epochs->count);
@@ -51,7 +41,7 @@ static void add_run(const liana__live_run *run, const liana__run_files *files, l
     if (now.steps) liana__text_add(text, "/%lld", (long long)now.steps);
     for (size_t i = 0; i < now.num_values; i++) {
         liana__text_add(text, ", ");
-        add_name(text, now.names[i]);
+        liana__text_add_name(text, now.names[i]);
         liana__text_add(text, " %.4g", now.last[i]);
     }
     if (isfinite(now.examples_per_second)) liana__text_add(text, ", %.0f/s", now.examples_per_second);

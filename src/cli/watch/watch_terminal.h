@@ -14,6 +14,10 @@ typedef struct liana__text_curve {
 
 enum { LIANA__TEXT_CURVES = 4 };
 
+/* Adds a name, up to 40 bytes of it. Control characters, which would move the terminal's cursor, are written as
+ * texts. */
+void liana__text_add_name(liana__text *text, const char *name);
+
 /* Draws up to LIANA__TEXT_CURVES curves as lines of text, `width` columns wide and `height` rows high with axes: in
  * dots of Braille's characters, two columns and four rows each, or in `ascii` with a letter for each curve. Where
  * several curves meet, the later one is seen in ascii. */

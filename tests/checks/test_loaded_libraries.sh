@@ -14,13 +14,13 @@ fail() {
 
 # A linked library is loaded at each start, with all that it stands on (63 libraries, once).
 ldd "$liana" >linked
-if grep -E 'lib(cairo|fontconfig|gif|webp|tiff|zip|X11|xcb|hdf5|curl|crypto|ssl|expat|krb5|ldap|gnutls|zmq|sodium|mpi)' linked; then fail "these are linked"; fi
+if grep -E 'lib(cairo|fontconfig|gif|webp|tiff|zip|X11|xcb|hdf5|curl|crypto|ssl|expat|krb5|ldap|gnutls|microhttpd|zmq|sodium|mpi)' linked; then fail "these are linked"; fi
 [ "$(wc -l <linked)" -le 20 ] || fail "$(wc -l <linked) libraries are linked: $(cat linked)"
 
 "$liana" synth flowers classes=2 images=40 image_size=16 --out flowers >log
 # Files that are no libraries, which the loader meets first.
 mkdir broken
-for file in libcairo.so.2 libfontconfig.so.1 libgif.so.7 libwebp.so.7 libtiff.so.6 libcurl.so.4 libcrypto.so.3 libexpat.so.1 libhdf5_serial.so.103 libzip.so.4 libzmq.so.5; do : >"broken/$file"; done
+for file in libcairo.so.2 libfontconfig.so.1 libgif.so.7 libwebp.so.7 libtiff.so.6 libcurl.so.4 libcrypto.so.3 libexpat.so.1 libhdf5_serial.so.103 libzip.so.4 libzmq.so.5 libmicrohttpd.so.12; do : >"broken/$file"; done
 export LD_LIBRARY_PATH="$folder/broken"
 
 cat >tiny.yaml <<'YAML'
@@ -50,6 +50,7 @@ for kind in 'GIF GIF89a' 'WebP RIFF....WEBPVP8.' 'TIFF II*\0....'; do
 done
 printf 'PK\003\004....' >some.keras
 refuses 'zip archives (.keras) need the library libzip.so.4' inspect some.keras
+refuses 'live pages need the library libmicrohttpd.so.12' watch run
 # A build may be without remote files; it says so itself.
 refuses 'libcurl' inspect https://localhost/none.tfrec
 refuses 'clusters of processes need the library libzmq.so.5' cluster keys keys

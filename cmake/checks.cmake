@@ -47,6 +47,8 @@ liana_add_peers_check(pjrt_header tests/checks/test_pjrt_header.sh ${CMAKE_C_COM
 liana_add_check(cut_network tests/checks/test_cut_network.sh ${PROJECT_BINARY_DIR})
 liana_add_check(kills tests/checks/test_kills.sh ${PROJECT_BINARY_DIR})
 liana_add_check(shaped_network tests/checks/test_shaped_network.sh ${PROJECT_BINARY_DIR})
+liana_add_check(event_devices tests/checks/test_event_devices.sh ${PROJECT_BINARY_DIR})
+liana_add_peers_check(event_devices_plugin tests/checks/test_event_devices.sh ${PROJECT_BINARY_DIR} --plugin)
 liana_add_check(mpi tests/checks/test_mpi.sh ${PROJECT_BINARY_DIR})
 liana_add_check(code_gate tests/checks/test_code_gate.sh ${PROJECT_BINARY_DIR})
 liana_add_check(quoted_code tests/checks/test_quoted_code.sh)

@@ -1,6 +1,7 @@
 /* Summaries: event files of a training for TensorBoard and 'liana plot': what changes from update to update, with the
  * norms of gradients, weights and updates, and histograms. All steps are numbers of updates. A training that goes on
  * from a checkpoint has no value twice. What is written changes no bit of the training. */
+#include "backends/host_squares.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/scoped.h"
@@ -24,8 +25,9 @@ typedef struct summaries_options {
 } summaries_options;
 
 typedef struct gradients {
-    float **values; /* [count] */
+    float **values; /* [count]: sums over the examples */
     size_t count;
+    double examples;
 } gradients;
 
 typedef struct summaries {
@@ -153,17 +155,9 @@ static bool draws_activations(const summaries_options *options, const liana_fit_
 
 /* ---- numbers ---- */
 
-/* In eight sums, which a processor adds side by side. */
-static double sum_of_squares(const float *a, const float *b, int64_t count)
+static liana__host_squares squares_of(const task *own, const float *values, const float *before, int64_t count)
 {
-    enum { LANES = 8 };
-    double sums[LANES] = {0}, all = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const double x = (double)a[i] - (b ? (double)b[i] : 0);
-        sums[i % LANES] += x * x;
-    }
-    for (int i = 0; i < LANES; i++) all += sums[i];
-    return all;
+    return liana__host_choose_squares(own->context->training->context->isa)(values, before, count);
 }
 
 static liana_status reserve(gradients *all, const liana__step *step, liana__error *error)
@@ -181,7 +175,7 @@ static liana_status reserve(gradients *all, const liana__step *step, liana__erro
     return LIANA_OK;
 }
 
-/* The gradients of the mean of an update's batch. In a cluster all processes read. If one of them dies meanwhile they
+/* The gradients of an update's batch. In a cluster all processes read. If one of them dies meanwhile they
  * are not known, and the next update tells what is to be done. */
 static liana_status read_gradients(summaries *own, const liana_fit_context *context)
 {
@@ -191,14 +185,12 @@ static liana_status read_gradients(summaries *own, const liana_fit_context *cont
     own->has_gradients = false;
     if (!context->num_each || !context->each[context->num_each - 1].count) return LIANA_OK;
     LIANA_TRY(reserve(&own->gradients, step, context->error));
-    const float count = (float)context->each[context->num_each - 1].count;
+    own->gradients.examples = (double)context->each[context->num_each - 1].count;
     for (size_t i = 0; i < own->gradients.count; i++) {
         liana__error *error = training->cluster ? &lost : context->error;
         const liana_status status = liana__step_read_gradient(step, i, own->gradients.values[i], error);
         if (status != LIANA_OK && training->cluster) return LIANA_OK;
         LIANA_TRY(status);
-        const int64_t size = liana_shape_size(&liana__step_gradient(step, i)->shape);
-        for (int64_t k = 0; k < size; k++) own->gradients.values[i][k] /= count;
     }
     own->has_gradients = own->gradients.count > 0;
     return LIANA_OK;
@@ -220,7 +212,10 @@ static void add_gradient_norms(const task *own, liana__event_list *list)
     double all = 0;
     for (size_t i = 0; i < own->own->gradients.count; i++) {
         const liana__step_sum *gradient = liana__step_gradient(step, i);
-        const double square = sum_of_squares(own->own->gradients.values[i], NULL, liana_shape_size(&gradient->shape));
+        const int64_t size = liana_shape_size(&gradient->shape);
+        /* Of the mean loss, not of the sum. */
+        const double square = squares_of(own, own->own->gradients.values[i], NULL, size).values /
+                              (own->own->gradients.examples * own->own->gradients.examples);
         add_norm(own, list, "gradient", gradient->variable, square, &all);
     }
     liana__event_list_add(list, "norm/gradient", sqrt(all));
@@ -236,10 +231,10 @@ static void add_weight_norms(const task *own, liana__event_list *list)
         const liana__updated_variable *weight = &trainer->weights[i];
         const int64_t size = liana_shape_size(&weight->shape);
         if (weight->is_average) continue;
-        add_norm(own, list, "weight", weight->name, sum_of_squares(self->after.values[i], NULL, size), &weights);
-        if (!self->has_before) continue;
-        const double square = sum_of_squares(self->after.values[i], self->before.values[i], size);
-        add_norm(own, list, "update", weight->name, square, &updates);
+        const liana__host_squares squares =
+            squares_of(own, self->after.values[i], self->has_before ? self->before.values[i] : NULL, size);
+        add_norm(own, list, "weight", weight->name, squares.values, &weights);
+        if (self->has_before) add_norm(own, list, "update", weight->name, squares.changes, &updates);
     }
     liana__event_list_add(list, "norm/weights", sqrt(weights));
     if (self->has_before) liana__event_list_add(list, "norm/update", sqrt(updates));
@@ -305,7 +300,9 @@ static liana_status write_histograms(const task *own, liana__event_list *list, l
     for (size_t i = 0; self->has_gradients && i < self->gradients.count; i++) {
         const liana__step_sum *gradient = liana__step_gradient(training->trainer->step, i);
         const char *tag = liana__arena_format(&list->arena, "gradients/%s", gradient->variable);
-        liana__event_list_add_histogram(list, tag, self->gradients.values[i], liana_shape_size(&gradient->shape));
+        const int64_t size = liana_shape_size(&gradient->shape);
+        for (int64_t k = 0; k < size; k++) self->gradients.values[i][k] /= (float)self->gradients.examples;
+        liana__event_list_add_histogram(list, tag, self->gradients.values[i], size);
     }
     return LIANA_OK;
 }

@@ -1,0 +1,7 @@
+/* The loops of host_squares for any processor. */
+#include "backends/host_squares.kernels.h"
+
+liana__host_squares liana__host_squares_generic(const float *values, const float *before, int64_t count)
+{
+    return square(values, before, count);
+}

@@ -173,11 +173,38 @@ static liana_status describe(liana__invocation *invocation, liana__run_page *pag
     return LIANA_OK;
 }
 
+/* A folder of runs, such as a sweep's, stands for them. */
+static liana_status find_runs(liana__invocation *invocation, const char ***folders, size_t *count)
+{
+    liana__arena *arena = &invocation->arena;
+    *folders = NULL;
+    *count = 0;
+    for (size_t i = 0; i < invocation->num_operands; i++) {
+        const char *operand = invocation->operands[i], **found = &operand;
+        size_t more = 1;
+        if (liana__folder_exists(operand) && !liana__is_run_folder(operand)) {
+            LIANA_TRY(liana__find_run_folders(operand, arena, &found, &more, &invocation->error));
+        }
+        const char **all = liana__arena_allocate(arena, (*count + more) * sizeof *all);
+        if (!all) return liana__fail_memory(&invocation->error, "the runs");
+        for (size_t k = 0; k < *count; k++) all[k] = (*folders)[k];
+        for (size_t k = 0; k < more; k++) all[*count + k] = found[k];
+        *folders = all;
+        *count += more;
+    }
+    if (*count <= LIANA__RUN_PAGE_MOST_RUNS) return LIANA_OK;
+    return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "report: %zu runs, expected up to %d", *count,
+                       LIANA__RUN_PAGE_MOST_RUNS);
+}
+
 static liana_status write_page(liana__invocation *invocation, liana__run_page *page, const char *out)
 {
     liana__error *error = &invocation->error;
     const bool with_details = !liana__invocation_has(invocation, "curves");
-    LIANA_TRY(liana__run_page_begin(page, invocation->operands, invocation->num_operands, with_details, error));
+    const char **folders;
+    size_t count;
+    LIANA_TRY(find_runs(invocation, &folders, &count));
+    LIANA_TRY(liana__run_page_begin(page, folders, count, with_details, error));
     for (size_t i = 0; i < page->num_details; i++) LIANA_TRY(describe(invocation, page, i));
     LIANA_TRY(liana__run_page_write(page, out, error));
     liana__session_picture(invocation, out);
@@ -194,7 +221,11 @@ static liana_status draw_page(liana__invocation *invocation)
     if (!out) out = liana__path_join(&invocation->arena, invocation->operands[0], "report.html");
     if (!out) return liana__fail_memory(&invocation->error, "the page");
     /* One run may be in a bucket: the operand becomes a local folder. */
-    if (invocation->num_operands == 1) LIANA_TRY(liana__session_find_run(invocation, true, &config_path));
+    const char *only = invocation->operands[0];
+    const bool of_runs = liana__folder_exists(only) && !liana__is_run_folder(only);
+    if (invocation->num_operands == 1 && !of_runs) {
+        LIANA_TRY(liana__session_find_run(invocation, true, &config_path));
+    }
     LIANA__SCOPED(liana__run_page) page = {0};
     return write_page(invocation, &page, out);
 }
@@ -222,7 +253,7 @@ const liana__command liana__subcommand_report = {
             "validation data, draws only the curves.\n"
             "With --html, writes one file for a browser, which needs no network: all of that, the training data,\n"
             "schedule, times, differences between runs, and how to repeat them. Predictions and data are shown of up\n"
-            "to four runs, curves of up to 500.\n",
+            "to four runs, curves of up to 500. A folder of runs, such as a sweep's, stands for them.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = LIANA__RUN_PAGE_MOST_RUNS,

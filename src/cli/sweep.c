@@ -5,6 +5,7 @@
 
 #include "base/context_plugins.h"
 #include "base/file.h"
+#include "report/page/run_page.h"
 #include "report/reports.h"
 
 #include <errno.h>
@@ -20,7 +21,8 @@ LIANA__SCOPED_POINTER(liana_context_destroy, liana_context)
 static const liana__option options[] = {
     {LIANA__OPTION_OUT("the folder of the sweep (default: 'output' of the file)")},
     {"jobs", "N", "the number of runs at a time (default: 'jobs' of the file)"},
-    {"report", "FILE", "write a page with tables and pictures (.md) when all is trained"},
+    {"report", "FILE",
+     "write a page when all is trained: tables and pictures (.md), or all runs for a browser (.html)"},
     {"dry-run", NULL, "check all, list the runs, train nothing"},
     {LIANA__OPTION_PLUGINS},
     {LIANA__OPTION_JSON},
@@ -244,6 +246,27 @@ static liana_status lock_folder(const sweeper *own, int *lock)
 
 /* ---- all of it ---- */
 
+/* Of the runs that are there. */
+static liana_status write_run_page(const sweeper *own, const char *path, liana__error *error)
+{
+    LIANA__SCOPED(liana__run_page) page = {0};
+    const char **folders = liana__arena_allocate(&own->invocation->arena, (own->sweep.num_runs + 1) * sizeof *folders);
+    size_t count = 0;
+    if (!folders) return liana__fail_memory(error, path);
+    for (size_t i = 0; i < own->sweep.num_runs && count < LIANA__RUN_PAGE_MOST_RUNS; i++) {
+        if (liana__is_run_folder(own->sweep.runs[i].folder)) folders[count++] = own->sweep.runs[i].folder;
+    }
+    LIANA_TRY(liana__run_page_begin(&page, folders, count, false, error));
+    return liana__run_page_write(&page, path, error);
+}
+
+static liana_status write_page(const sweeper *own, const liana__sweep_results *results, const char *path,
+                               liana__error *error)
+{
+    return liana__ends_with(path, ".html") ? write_run_page(own, path, error)
+                                           : liana__sweep_report_write(results, path, error);
+}
+
 static liana_status report(const sweeper *own)
 {
     liana__invocation *invocation = own->invocation;
@@ -252,7 +275,7 @@ static liana_status report(const sweeper *own)
     LIANA_TRY(liana__sweep_results_read(&own->sweep, &invocation->arena, &results, error));
     LIANA_TRY(liana__sweep_results_write(&results, error));
     const char *page = liana__invocation_text(invocation, "report");
-    if (page && results.num_finished) LIANA_TRY(liana__sweep_report_write(&results, page, error));
+    if (page && results.num_finished) LIANA_TRY(write_page(own, &results, page, error));
     if (liana__invocation_has(invocation, "json")) {
         liana__value *event = liana__session_event(invocation, "sweep");
         liana__arena *arena = &invocation->arena;
@@ -303,9 +326,9 @@ static liana_status run(liana__invocation *invocation)
                                 &own.sweep, error));
     own.sweep.allow_plugins = liana__invocation_has(invocation, "allow-plugins");
     const char *page = liana__invocation_text(invocation, "report");
-    if (page && !liana__ends_with(page, ".md")) {
+    if (page && !liana__ends_with(page, ".md") && !liana__ends_with(page, ".html")) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "sweep: --report: found '%.200s', expected a name ending in .md", page);
+                           "sweep: --report: found '%.200s', expected a name ending in .md or .html", page);
     }
     LIANA_TRY(liana__sweep_check(&own.sweep, error));
     LIANA_TRY(make_jobs(&own));

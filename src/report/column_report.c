@@ -101,8 +101,9 @@ void liana__column_title(const liana__source *source, size_t component, int64_t 
     const char *of = source->components[component].name;
     const liana__column *column = find_column(source, component);
     const liana__strings *from = column ? &column->from : NULL;
-    const bool several = from && (size_t)index < from->count && !column->length;
-    const bool one = liana_shape_size(&source->components[component].shape) == 1;
+    const int64_t size_of = liana_shape_size(&source->components[component].shape);
+    const bool several = from && (int64_t)from->count == size_of && !column->length;
+    const bool one = size_of == 1;
     const char *name = several ? from->items[index] : of;
     if (strcmp(name, of) != 0) {
         snprintf(title, size, "%.90s (in %.90s)", name, of);

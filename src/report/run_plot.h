@@ -20,6 +20,13 @@ typedef struct liana__run_files {
     const liana__value *decisions; /* of train.control, in history.json; NULL: none */
 } liana__run_files;
 
+/* Whether a folder is that of a run: it has a config.yaml. */
+bool liana__is_run_folder(const char *folder);
+/* Folders of runs that a folder stands for: itself, or those in it, as a sweep has them; sorted, in the arena. Errors:
+ * INVALID_CONFIG if there are none, IO_ERROR, OUT_OF_MEMORY. */
+liana_status liana__find_run_folders(const char *folder, liana__arena *arena, const char ***found, size_t *count,
+                                     liana__error *error) LIANA_MUST_USE;
+
 /* Reads the files of `count` run folders. Runs in sweeps are called "SETTING/seed-1", others by their folder.
  * Everything is in the arena. Errors: INVALID_CONFIG for a folder without config.yaml or history.json; INVALID_DATA. */
 liana_status liana__run_files_read(const char *const *folders, size_t count, liana__arena *arena,

@@ -27,13 +27,6 @@ liana_status liana__live_runs_open(liana__live_runs *runs, const char *const *fo
                                    liana__live_feed *own, liana__error *error) LIANA_MUST_USE;
 void liana__live_runs_close(liana__live_runs *runs);
 
-/* Folders of runs that a folder stands for: itself, or those in it, as a sweep has them; sorted, in the arena. Errors:
- * INVALID_CONFIG if there are none. */
-liana_status liana__live_find_runs(const char *folder, liana__arena *arena, const char ***found, size_t *count,
-                                   liana__error *error) LIANA_MUST_USE;
-
-/* Whether a folder is that of a run. */
-bool liana__live_is_run(const char *folder);
 /* Asks the processes of mirrors. */
 void liana__live_runs_ask(liana__live_runs *runs);
 /* Whether files of the runs have changed since the last call. */

@@ -80,7 +80,7 @@ static bool is_news(const liana__live_server *own, const char *step)
 /* Without it the page is there, but 'liana watch' does not find it. */
 static void leave_address(liana__live_server *own)
 {
-    if (!own->is_own || own->has_address || !own->http || !liana__live_is_run(own->folders[0])) return;
+    if (!own->is_own || own->has_address || !own->http || !liana__is_run_folder(own->folders[0])) return;
     liana__live_address address = {.port = liana__http_server_port(own->http)};
     memcpy(address.token, liana__http_server_token(own->http), sizeof address.token);
     own->has_address = liana__live_address_write(own->folders[0], &address, NULL) == LIANA_OK;
@@ -249,7 +249,7 @@ static void answer_page(const liana__live_server *server, liana__http_answer *an
     LIANA__SCOPED(liana__run_page) page = {0};
     liana__error error = {0};
     answer->type = "text/html; charset=utf-8";
-    if (server->is_own && !liana__live_is_run(server->folders[0])) {
+    if (server->is_own && !liana__is_run_folder(server->folders[0])) {
         liana__text_add(&answer->body,
                         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" "
                         "content=\"1\"><title>liana</title></head><body><p>The training begins.</p></body></html>\n");

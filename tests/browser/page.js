@@ -100,11 +100,37 @@ async function updates(page) {
   page.expect((await text(page, '#live')).includes('0.1235'), true, 'the new value is drawn');
 }
 
+// Two fingers that go apart: less is shown, and the middle between them stays.
+async function pinches(open, file) {
+  const page = await open(file, { width: 390, height: 844, touch: true });
+  const marks = () => first(page, 'curves').evaluate((drawing) => [...drawing.querySelectorAll('text[text-anchor=middle]')].map((mark) => Number(mark.textContent)).filter((mark) => mark >= 0));
+  const before = await marks();
+  await first(page, 'curves').evaluate((drawing) => {
+    const box = drawing.getBoundingClientRect();
+    const send = (type, pointerId, share) => drawing.dispatchEvent(new PointerEvent(type, {
+      pointerId, pointerType: 'touch', bubbles: true, clientX: box.left + box.width * share, clientY: box.top + 60,
+    }));
+    send('pointerdown', 1, 0.45);
+    send('pointerdown', 2, 0.55);
+    for (let i = 1; i <= 5; i++) {
+      send('pointermove', 1, 0.45 - 0.06 * i);
+      send('pointermove', 2, 0.55 + 0.06 * i);
+    }
+    send('pointerup', 1, 0.15);
+    send('pointerup', 2, 0.85);
+  });
+  const after = await marks();
+  page.expect(after[after.length - 1] - after[0] < before[before.length - 1] - before[0], true, `epochs ${after} are fewer than ${before}`);
+  page.expect(after.some((mark) => mark > before[0] && mark < before[before.length - 1]), true, 'the middle stays');
+  await page.close();
+}
+
 browser.check(async (open) => {
   const [one, two] = process.argv.slice(2);
   const page = await open(one);
   for (const step of [readsValues, zooms, sorts, readsMatrix, updates]) await step(page);
   await page.accessible();
+  await pinches(open, one);
   const both = await open(two);
   page.expect(await both.locator('#curves .curve.dashed').count() > 0, true, 'one of two runs is dashed');
   page.expect(await both.locator('#differences tbody tr').count() > 0, true, 'differences are listed');

@@ -33,7 +33,20 @@ awk 'BEGIN { print "a,b,y"; srand(1); for (i = 0; i < 200; i++) { a = rand(); b 
 "$liana" train "data.train=$folder/t.csv" "data.validation=$folder/t.csv" 'data.columns={x: [a, b], y: y}' \
     data.targets=y 'model.layers=[{Dense: {units: 1}}]' train.loss=mean_squared_error train.epochs=2 --out "$folder/table" \
     >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
-for run in thirty one table; do "$liana" report "$folder/$run" --html --out "$folder/$run.html" >/dev/null; done
+# Several outputs, one of classes and one of numbers; and several labels of an example.
+awk 'BEGIN { print "a,b,size,kind,tags"; srand(4); for (i = 0; i < 300; i++) { a = rand(); b = rand()
+    print a "," b "," 2 * a - b "," (a > .6 ? "big" : a > .3 ? "mid" : "small") "," (a > .5 ? "0" : "2") (b > .5 ? " 1" : "") } }' >"$folder/u.csv"
+outputs="data.train=$folder/u.csv data.validation=$folder/u.csv train.epochs=2"
+# shellcheck disable=SC2086 # words are meant
+"$liana" train $outputs 'data.columns={x: [a, b], size: size, kind: {from: kind, vocabulary: [small, mid, big]}}' \
+    'data.targets={kind: kind, size: size}' 'model.outputs=[kind, size]' --out "$folder/several" \
+    'model.layers=[{InputLayer: {name: x, shape: [2]}}, {Dense: {units: 8, activation: relu, name: h}}, {Dense: {units: 3, activation: softmax, name: kind, inputs: h}}, {Dense: {units: 1, name: size, inputs: h}}]' \
+    'train.loss={kind: sparse_categorical_crossentropy, size: mean_squared_error}' >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
+# shellcheck disable=SC2086 # words are meant
+"$liana" train $outputs 'data.columns={x: [a, b], tags: {from: tags, multi_hot: 3}}' data.targets=tags --out "$folder/labels" \
+    'model.layers=[{Dense: {units: 3, activation: sigmoid}}]' 'data.class_names=[red, green, blue]' \
+    train.loss=binary_crossentropy >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
+for run in thirty one table several labels; do "$liana" report "$folder/$run" --html --out "$folder/$run.html" >/dev/null; done
 "$liana" report "$folder/one" "$folder/two" --html --out "$folder/both.html" >/dev/null
 "$liana" report "$folder"/sweep-* --html --out "$folder/sweep.html" >/dev/null
 size=$(wc -c <"$folder/thirty.html")
@@ -42,5 +55,10 @@ if [ "$size" -ge 2000000 ]; then
     exit 1
 fi
 node tests/browser/page.js "$folder/thirty.html" "$folder/both.html"
-node tests/browser/look.js "$folder/thirty.html" "$folder/one.html" "$folder/both.html" "$folder/table.html" "$folder/sweep.html"
+node tests/browser/look.js "$folder/thirty.html" "$folder/one.html" "$folder/both.html" "$folder/table.html" "$folder/sweep.html" \
+    "$folder/several.html" "$folder/labels.html"
+for word in kind_confusion_matrix kind_roc size_predicted; do
+    grep -q "\"$word\"" "$folder/several.html" || { echo "test_page.sh: the page of two outputs has no $word" >&2; exit 1; }
+done
+grep -q '"roc"' "$folder/labels.html" || { echo "test_page.sh: the page of several labels has no roc" >&2; exit 1; }
 echo "pages of one run, of two, of 48 and of a table are as they should be; 104 classes take $size bytes"

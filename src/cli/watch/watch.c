@@ -2,6 +2,7 @@
 #include "cli/watch/watch_terminal.h"
 
 #include "base/scoped.h"
+#include "report/run_plot.h"
 #include "serve/live_server.h"
 
 #include <time.h>
@@ -23,7 +24,7 @@ static liana_status find_runs(liana__invocation *invocation, const char ***folde
     for (size_t i = 0; i < invocation->num_operands; i++) {
         const char **found;
         size_t more;
-        LIANA_TRY(liana__live_find_runs(invocation->operands[i], arena, &found, &more, &invocation->error));
+        LIANA_TRY(liana__find_run_folders(invocation->operands[i], arena, &found, &more, &invocation->error));
         const char **all = liana__arena_allocate(arena, (*count + more + 1) * sizeof *all);
         if (!all) return liana__fail_memory(&invocation->error, "the runs");
         for (size_t k = 0; k < *count; k++) all[k] = (*folders)[k];

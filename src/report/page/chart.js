@@ -265,6 +265,16 @@ class Chart {
     this.zoomTo(from <= this.full[0] && to >= this.full[1] ? null : [from, to]);
   }
 
+  /* Two fingers: the values that they first touched stay below them. */
+  pinch(first, second) {
+    const each = (second.value - first.value) / (second.x - first.x);
+    if (Math.abs(second.x - first.x) < 12 || !(each > 0)) return;
+    const left = first.value - (first.x - this.box.x) * each, right = left + this.box.width * each;
+    const least = this.panel.whole_x ? 1 : (this.full[1] - this.full[0]) / 1000;
+    if (right - left < least) return;
+    this.zoomTo(left <= this.full[0] && right >= this.full[1] ? null : [Math.max(left, this.full[0]), Math.min(right, this.full[1])]);
+  }
+
   /* ---- events ---- */
 
   place(event) {
@@ -291,13 +301,24 @@ class Chart {
   }
   listen() {
     let from = null;
+    const fingers = new Map();
+    const lift = (event) => fingers.delete(event.pointerId);
     const shape = svg("rect", {class: "chosen"});
     this.drawing.addEventListener("pointerdown", (event) => {
       if (event.button === 0 && event.pointerType !== "touch") from = this.place(event)[0];
-      else if (event.pointerType === "touch") this.hover(event);
+      if (event.pointerType !== "touch") return;
+      fingers.set(event.pointerId, {x: this.place(event)[0]});
+      if (fingers.size === 1) this.hover(event);
+      for (const finger of fingers.values()) finger.value = this.valueAt(finger.x);
     });
     this.drawing.addEventListener("pointermove", (event) => {
-      const x = this.place(event)[0];
+      const x = this.place(event)[0], finger = fingers.get(event.pointerId);
+      if (finger) finger.x = x;
+      if (finger && fingers.size === 2) {
+        const [first, second] = [...fingers.values()].sort((a, b) => a.value - b.value);
+        this.pinch(first, second);
+        return;
+      }
       if (from === null || Math.abs(x - from) < 4) { this.hover(event); return; }
       this.drawing.setPointerCapture(event.pointerId);
       const [low, high] = [Math.min(from, x), Math.max(from, x)].map((at) => Math.min(Math.max(at, this.box.x), this.box.x + this.box.width));
@@ -308,12 +329,13 @@ class Chart {
     this.drawing.addEventListener("pointerup", (event) => {
       const x = this.place(event)[0], start = from;
       from = null;
+      lift(event);
       if (start === null || Math.abs(x - start) < 4) return;
       const ends = [this.valueAt(Math.min(start, x)), this.valueAt(Math.max(start, x))];
       this.zoomTo(ends);
     });
-    this.drawing.addEventListener("pointerleave", () => { if (from === null) this.forget(); });
-    this.drawing.addEventListener("pointercancel", () => { from = null; this.forget(); });
+    this.drawing.addEventListener("pointerleave", (event) => { lift(event); if (from === null) this.forget(); });
+    this.drawing.addEventListener("pointercancel", (event) => { lift(event); from = null; this.forget(); });
     this.drawing.addEventListener("dblclick", () => this.zoomTo(null));
     this.drawing.addEventListener("blur", () => this.forget());
     this.drawing.addEventListener("keydown", (event) => this.key(event));

@@ -97,6 +97,29 @@ static void test_runs(void **state)
     liana__test_free_result(&result);
 }
 
+/* A folder of runs stands for them on a page, too. */
+static void test_page_of_a_folder(void **state)
+{
+    (void)state;
+    char sweep[512], first[600], second[600], page[600];
+    liana__test_folder();
+    const char *config = liana__test_tiny_run(96);
+    snprintf(sweep, sizeof sweep, "%s", liana__test_path("sweep"));
+    snprintf(first, sizeof first, "%s/a/seed-1", sweep);
+    snprintf(second, sizeof second, "%s/b/seed-1", sweep);
+    snprintf(page, sizeof page, "%s", liana__test_path("page.html"));
+    assert_code(liana__test_command("train", config, "--out", first, "train.epochs=1"), 0);
+    assert_code(liana__test_command("train", config, "--out", second, "train.epochs=1", "train.seed=8"), 0);
+    assert_code(liana__test_command("report", sweep, "--html", "--curves", "--out", page), 0);
+    char *text = liana__test_read_text("page.html");
+    assert_says(text, "\"a/seed-1\"");
+    assert_says(text, "\"b/seed-1\"");
+    free(text);
+    assert_code(liana__test_command("report", sweep, "--html", "--curves"), 0);
+    assert_true(liana__file_exists(liana__test_path("sweep/report.html")));
+    assert_refused(liana__test_command("report", liana__test_path("."), "--html", "--out", "page.pdf"), 2, ".html");
+}
+
 /* A run that has not finished an epoch, and one whose history is damaged. */
 static void test_unfinished_runs(void **state)
 {
@@ -136,9 +159,13 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_curves_in_ascii),       cmocka_unit_test(test_curves_in_braille),
-        cmocka_unit_test(test_curves_without_values), cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_unfinished_runs),       cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_curves_in_ascii),
+        cmocka_unit_test(test_curves_in_braille),
+        cmocka_unit_test(test_curves_without_values),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_page_of_a_folder),
+        cmocka_unit_test(test_unfinished_runs),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,7 +149,15 @@ static void test_the_page_has_the_numbers(void **state)
     assert_string_equal(text, again);
     free(again);
     free(text);
-    assert_refused(liana__test_command("sweep", study, "--report", "page.pdf"), 2, "page.pdf", ".md");
+    /* All runs, for a browser. */
+    char html[512];
+    snprintf(html, sizeof html, "%s", liana__test_path("docs/study.html"));
+    assert_code(liana__test_command("sweep", study, "--report", html), 0);
+    text = liana__test_read_text("docs/study.html");
+    assert_says(text, "<!doctype html>");
+    assert_says(text, "seed-1");
+    free(text);
+    assert_refused(liana__test_command("sweep", study, "--report", "page.pdf"), 2, "page.pdf", ".md or .html");
 }
 
 /* The study of the examples is one that runs. */

@@ -213,7 +213,7 @@ static void test_donated_buffers_are_gone(void **state)
     assert_string_equal(old->donated_to, "accumulate");
     float got[SIZE];
     assert_fails(backend->download(old, got, &error), LIANA_INVALID_ARGUMENT, &error, "accumulate");
-    liana__buffer *kept = outputs[0], *result = variables[0];
+    liana__buffer *kept = outputs[0], *result = variables[0], *x = inputs[0];
     assert_ok(backend->execute(executable, &execution, &error), &error);
     assert_non_null(kept->donated_to);
     inputs[0] = result; /* donated by the second execution */
@@ -224,6 +224,7 @@ static void test_donated_buffers_are_gone(void **state)
     assert_null(variables[0]->donated_to); /* a failing run has donated nothing */
     backend->buffer_destroy(variables[0]);
     for (int i = 0; i < 2; i++) backend->buffer_destroy(outputs[i]);
+    backend->buffer_destroy(x);
     backend->buffer_destroy(inputs[1]);
     backend->executable_destroy(executable);
     liana_graph_destroy(graph);

@@ -89,8 +89,9 @@ OBJECTS = {"CustomScaleLayer": inception_resnet_v2.CustomScaleLayer, "LayerScale
 CLASSES, BATCH = 11, 4
 # How far Keras's single precision may be away from its double precision, and how often that is tried.
 CALM, MOST_DRAWS = 1e-3, 4
-# Of two programs in float32 the difference of outputs, as a part of their norm (test_keras_zoo.c says why).
-TOLERANCE = 1e-4
+# Of two programs in float32 the difference of outputs, as a part of their norm, or so many times Keras's own rounding
+# (test_keras_zoo.c says why): that of the deepest networks on images of 32 x 32 is 1e-4 by itself.
+TOLERANCE, SPREAD = 1e-4, 4
 
 
 def cases_of(name):
@@ -337,7 +338,7 @@ def check(path, name):
     for ending in (".liana.keras", ".liana.h5", ".liana.weights.h5"):
         found = load(path + ending, name, manifest["options"])(x, training=False)
         error = distance(np.array(found), expected)
-        if not error <= TOLERANCE:
+        if not error <= max(TOLERANCE, SPREAD * manifest["rounding"][0][0]):
             print(f"{name}, {manifest['options']}: Keras reads {ending[1:]} and computes something else: {error:.1e}")
             failures += 1
     return failures

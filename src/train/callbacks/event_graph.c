@@ -1,6 +1,7 @@
 /* The graph of a training as event files have it. */
 #include "train/callbacks/event_graph.h"
 
+#include "base/scoped.h"
 #include "formats/graph_def.h"
 #include "formats/json.h"
 #include "ir/graph.h"
@@ -69,7 +70,7 @@ static liana_status draw(drawing *own, liana__text *bytes, liana__error *error)
     return liana__graph_def_write(own->nodes, count - 1, bytes, error);
 }
 
-liana_status liana__event_graph_write(const liana__training *training, liana__text *bytes, liana__error *error)
+static liana_status write_ops(const liana__training *training, liana__text *bytes, liana__error *error)
 {
     liana_graph *graph;
     LIANA_TRY(liana__step_build_shard(training->trainer->step, LIANA__STEP_EVALUATION, 1, false, &graph, error));
@@ -80,7 +81,7 @@ liana_status liana__event_graph_write(const liana__training *training, liana__te
     return status;
 }
 
-void liana__event_list_add_architecture(liana__event_list *list, const liana__training *training)
+static void add_architecture(liana__event_list *list, const liana__training *training)
 {
     liana__arena arena = {0};
     if (!training->model || !training->model->num_layers) return;
@@ -92,4 +93,19 @@ void liana__event_list_add_architecture(liana__event_list *list, const liana__tr
     list->failed |= !value.text;
     liana__event_list_add_value(list, &value);
     liana__arena_free(&arena);
+}
+
+liana_status liana__event_files_add_graphs(liana__event_files *files, const liana_fit_context *context,
+                                           liana__error *error)
+{
+    LIANA__SCOPED(liana__text) ops = {0};
+    liana__event_list list = {0};
+    liana__error fault = {0};
+    add_architecture(&list, context->training);
+    LIANA_TRY(liana__event_list_write(&list, files, LIANA__EVENTS_TRAINING, 0, error));
+    const liana_status status = write_ops(context->training, &ops, &fault);
+    if (status == LIANA_OK) return liana__event_files_add_graph(files, ops.data, ops.length, error);
+    if (status == LIANA_OUT_OF_MEMORY) return liana__fail_memory(error, "a graph");
+    liana__note(&context->notes, "the event files have no graph of ops: %s", fault.message);
+    return LIANA_OK;
 }

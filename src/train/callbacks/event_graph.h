@@ -4,14 +4,11 @@
 
 #include "train/callbacks/event_values.h"
 
-/* Appends TensorFlow's GraphDef of the ops that evaluate one example. The ops of a layer are in a group of its name, so
- * that TensorBoard shows layers, and the ops of one that is opened. Errors: those of building the graph,
- * OUT_OF_MEMORY. */
-liana_status liana__event_graph_write(const liana__training *training, liana__text *bytes, liana__error *error)
-    LIANA_MUST_USE;
-
-/* Adds the architecture of the training's model, from which TensorBoard draws its conceptual graph: layers and what
- * they read. A training without a model of layers has none. */
-void liana__event_list_add_architecture(liana__event_list *list, const liana__training *training);
+/* Adds two graphs: the ops that evaluate one example (TensorFlow's GraphDef), in which the ops of a layer are in a group
+ * of its name, so that TensorBoard shows layers, and the ops of one that is opened; and the architecture of the model,
+ * from which TensorBoard draws its conceptual graph: layers and what they read. A training without a model of layers has
+ * no architecture. A graph that cannot be built is told, and left out. Errors: IO_ERROR, OUT_OF_MEMORY. */
+liana_status liana__event_files_add_graphs(liana__event_files *files, const liana_fit_context *context,
+                                           liana__error *error) LIANA_MUST_USE;
 
 #endif

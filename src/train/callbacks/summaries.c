@@ -37,7 +37,7 @@ typedef struct summaries {
     liana__event_list of_batch;   /* histograms of activations and images of the epoch's last update */
     liana__event_list of_samples; /* images of the validation */
     liana__event_review review;
-    bool has_before, has_gradients;
+    bool has_before, has_gradients, lacks_activations;
     int64_t begin;  /* updates done at the begin of the step */
     int64_t images; /* of the epoch at the last value; the same of the next two */
     double seconds, wait;
@@ -371,19 +371,13 @@ static liana_status write_configuration(const task *own, liana__error *error)
 
 static liana_status begin(const task *own, liana__error *error)
 {
-    LIANA__SCOPED(liana__text) graph = {0};
     const liana_fit_context *context = own->context;
     liana__event_files *files = &own->own->files;
     LIANA_TRY(liana__event_files_begin(files, context, own->options->folder, true, still_holds,
                                        (void *)(uintptr_t)context, error));
     if (context->resumed) return LIANA_OK;
     LIANA_TRY(write_configuration(own, error));
-    if (!own->options->graph) return LIANA_OK;
-    liana__event_list list = {0};
-    liana__event_list_add_architecture(&list, context->training);
-    LIANA_TRY(liana__event_list_write(&list, files, LIANA__EVENTS_TRAINING, 0, error));
-    LIANA_TRY(liana__event_graph_write(context->training, &graph, error));
-    return liana__event_files_add_graph(files, graph.data, graph.length, error);
+    return own->options->graph ? liana__event_files_add_graphs(files, context, error) : LIANA_OK;
 }
 
 /* ---- events ---- */
@@ -434,8 +428,16 @@ static liana_status see_batch(liana_callback_item *item, liana_fit_context *cont
     if (!context->is_chief || context->step + 1 < context->steps) return LIANA_OK;
     liana__event_list_free(&own->of_batch);
     if (draws_images(options, context)) liana__event_list_add_examples(&own->of_batch, "examples", context->batch);
-    if (!draws_activations(options, context)) return LIANA_OK;
-    return liana__event_list_add_activations(&own->of_batch, context->training, context->batch, context->error);
+    if (!draws_activations(options, context) || own->lacks_activations) return LIANA_OK;
+    liana__error fault = {0};
+    const liana_status status =
+        liana__event_list_add_activations(&own->of_batch, context->training, context->batch, &fault);
+    /* A training does not end because one of its pictures cannot be drawn. */
+    if (status == LIANA_OUT_OF_MEMORY) *context->error = fault;
+    if (status == LIANA_OK || status == LIANA_OUT_OF_MEMORY) return status;
+    own->lacks_activations = true;
+    liana__note(&context->notes, "the event files have no activations: %s", fault.message);
+    return LIANA_OK;
 }
 
 /* ---- validations ---- */

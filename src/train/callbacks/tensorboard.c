@@ -116,16 +116,11 @@ static bool still_holds(void *user, int64_t step, const char *tag)
 
 static liana_status begin(const task *own, liana__error *error)
 {
-    LIANA__SCOPED(liana__text) graph = {0};
     const liana_fit_context *context = own->context;
     LIANA_TRY(liana__event_files_begin(&own->own->files, context, own->options->log_dir, true, still_holds,
                                        (void *)(uintptr_t)context, error));
     if (!own->options->write_graph || context->resumed) return LIANA_OK;
-    LIANA_TRY(liana__event_graph_write(context->training, &graph, error));
-    LIANA_TRY(liana__event_files_add_graph(&own->own->files, graph.data, graph.length, error));
-    liana__event_list list = {.count = 0};
-    liana__event_list_add_architecture(&list, context->training);
-    return liana__event_list_write(&list, &own->own->files, LIANA__EVENTS_TRAINING, 0, error);
+    return liana__event_files_add_graphs(&own->own->files, context, error);
 }
 
 static liana_status train_begin(liana_callback_item *item, liana_fit_context *context)

@@ -1,4 +1,5 @@
 /* Estimators: the bits of liana_fit, evaluation, prediction, export, resume, warm start, and their refusals. */
+#include "formats/event_files.h"
 #include "harness/tiny_fit.h"
 
 #include <stdlib.h>
@@ -225,6 +226,37 @@ static void on_evaluation(void *user, int64_t step, const liana_results *results
     assert_int_equal(results->num_examples, COUNT / 2);
     assert_compare(results->loss, >, 0);
     steps[++steps[0]] = step;
+}
+
+/* Event files of a model function, in its folder; the weights stay as they are without. */
+static void test_event_files(void **state)
+{
+    (void)state;
+    static events written;
+    fixture own = set_up(2);
+    own.params.optimizer = "Adam";
+    liana_estimator_options options = usual(&own);
+    liana_estimator *plain = make(&own, &options);
+    options.config.model_dir = liana__test_path("with-events");
+    options.config.summaries = "{every_steps: 2}";
+    liana_estimator *with = make(&own, &options);
+    const liana_train_spec train = whole(&own);
+    done(liana_estimator_train(plain, &train, NULL));
+    done(liana_estimator_train(with, &train, &(liana_eval_spec){.input.dataset = own.validation}));
+    events_read(&written, "with-events/summaries/train");
+    assert_steps(&written, "batch/loss", "1 2 4 6");
+    assert_steps(&written, "norm/gradient", "1 2 4 6");
+    assert_steps(&written, "loss", "3 6");
+    assert_int_equal(written.num_graphs, 1);
+    events_read(&written, "with-events/summaries/validation");
+    assert_compare(written.count, >, 0);
+    liana_model *a = model_of(&own, plain), *b = model_of(&own, with);
+    assert_true(liana__same_weights(a, b));
+    liana_model_destroy(a);
+    liana_model_destroy(b);
+    liana_estimator_destroy(plain);
+    liana_estimator_destroy(with);
+    tear_down(&own);
 }
 
 static void test_steps_and_evaluations(void **state)
@@ -611,6 +643,7 @@ int main(void)
         cmocka_unit_test(test_bits_are_those_of_fit),
         cmocka_unit_test(test_mixed_precision_is_that_of_fit),
         cmocka_unit_test(test_a_killed_training_goes_on),
+        cmocka_unit_test(test_event_files),
         cmocka_unit_test(test_steps_and_evaluations),
         cmocka_unit_test(test_hooks_and_notes),
         cmocka_unit_test(test_devices_and_strategies),

@@ -23,6 +23,7 @@ static const liana__option options[] = {
     {"jobs", "N", "the number of runs at a time (default: 'jobs' of the file)"},
     {"report", "FILE",
      "write a page when all is trained: tables and pictures (.md), or all runs for a browser (.html)"},
+    {"live", NULL, "start each run with --live, so that 'liana watch' of the sweep's folder shows and steers them"},
     {"dry-run", NULL, "check all, list the runs, train nothing"},
     {LIANA__OPTION_PLUGINS},
     {LIANA__OPTION_JSON},
@@ -116,13 +117,17 @@ static liana_status check_settings(const sweeper *own)
 static liana_status make_job(sweeper *own, const liana__sweep_run *run, int64_t threads)
 {
     liana__arena *arena = &own->invocation->arena;
+    const bool is_live = liana__invocation_has(own->invocation, "live");
     const char *words[] = {"train",
                            run->config,
                            "--out",
                            run->folder,
                            "--resume",
                            liana__arena_format(arena, "train.threads=%lld", (long long)threads),
-                           own->sweep.allow_plugins ? "--allow-plugins" : NULL,
+                           own->sweep.allow_plugins ? "--allow-plugins"
+                           : is_live                ? "--live"
+                                                    : NULL,
+                           own->sweep.allow_plugins && is_live ? "--live" : NULL,
                            NULL};
     const char *const *kept = liana__arena_copy(arena, words, sizeof words);
     if (!kept || arena->failed) return liana__fail_memory(&own->invocation->error, own->sweep.file);

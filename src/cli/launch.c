@@ -182,7 +182,7 @@ static const char *const *make_words(const launch *own)
     const char *program = liana__invocation_text(invocation, "program"),
                *out = liana__invocation_text(invocation, "out"),
                *log_every = liana__invocation_text(invocation, "log-every");
-    const char **words = liana__arena_allocate(own->arena, (invocation->num_operands + 10) * sizeof *words);
+    const char **words = liana__arena_allocate(own->arena, (invocation->num_operands + 11) * sizeof *words);
     size_t used = 0;
     if (!words) return NULL;
     if (program) {
@@ -194,6 +194,7 @@ static const char *const *make_words(const launch *own)
         if (resumes || liana__invocation_has(invocation, "resume")) words[used++] = "--resume";
         if (liana__invocation_has(invocation, "requeue")) words[used++] = "--requeue";
         if (liana__invocation_has(invocation, "json")) words[used++] = "--json";
+        if (liana__invocation_has(invocation, "live")) words[used++] = "--live";
         if (out) words[used++] = "--out";
         if (out) words[used++] = out;
         if (log_every) words[used++] = "--log-every";
@@ -413,6 +414,7 @@ static const liana__option options[] = {
     {LIANA__OPTION_RESUME},
     {"requeue", NULL, "exit with 75 when it is stopped and could go on, so that a scheduler starts it again"},
     {LIANA__OPTION_LOG_EVERY},
+    {"live", NULL, "each process has a live page; the first one says its address, 'liana watch RUN' shows all of them"},
     {LIANA__OPTION_JSON},
     {0},
 };

@@ -161,11 +161,11 @@ static void report_end(watcher *own, const char *folder)
     }
 }
 
-/* The page of a training; of a cluster the chief's. */
-static liana_status begin_live(watcher *own, const char *folder, liana__error *error)
+/* The page of a training. In a cluster each process has one; the chief tells its address, and takes the port. */
+static liana_status begin_live(watcher *own, const liana__cluster *cluster, const char *folder, liana__error *error)
 {
     int64_t port = 0;
-    if (!liana__invocation_has(own->invocation, "live") || own->silent) return LIANA_OK;
+    if (!liana__invocation_has(own->invocation, "live")) return LIANA_OK;
     if (liana__path_is_remote(folder)) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "train: --live shows a run folder of this machine, and not '%.200s'", folder);
@@ -175,9 +175,10 @@ static liana_status begin_live(watcher *own, const char *folder, liana__error *e
     }
     own->feed = liana__live_feed_create(LIVE_SECONDS);
     if (!own->feed) return liana__fail_memory(error, "a live page");
-    const liana__live_options wanted = {(int)port, "--live", &folder, 1, own->feed};
+    const size_t worker = cluster ? cluster->place.rank : 0;
+    const liana__live_options wanted = {worker ? 0 : (int)port, "--live", &folder, 1, own->feed, worker};
     LIANA_TRY(liana__live_server_open(&wanted, &own->live, error));
-    liana__reporter_note(&own->reporter, "live: %s", liana__live_server_url(own->live));
+    if (!own->silent) liana__reporter_note(&own->reporter, "live: %s", liana__live_server_url(own->live));
     return LIANA_OK;
 }
 
@@ -199,7 +200,9 @@ static liana_status train_run(liana_context *context, const liana__config *confi
     /* Somebody has died, and the next start will be without that. */
     if (status == LIANA_UNAVAILABLE) own->invocation->requeues = liana__cluster_has_changed(liana__cluster_of(context));
     LIANA_TRY(status);
-    status = begin_live(own, wanted->folder, error);
+    /* Workers write into folders of their own, and look at the chief's. */
+    const char *shown = wanted->chief_folder ? wanted->chief_folder : wanted->folder;
+    status = begin_live(own, liana__cluster_of(context), shown, error);
     if (status == LIANA_OK) status = liana__run_train(&run, wanted, error);
     end_live(own);
     liana__signals_end();

@@ -25,18 +25,20 @@ enum { TOKEN_DIGITS = 32, MOST_ANSWER = 4 << 20, MOST_FILE = 1 << 12 };
 
 /* ---- the address ---- */
 
-static void file_of(const char *folder, char *path, size_t size)
+static void file_of(const char *folder, size_t worker, char *path, size_t size)
 {
-    snprintf(path, size, "%s/live.json", folder);
+    if (worker) snprintf(path, size, "%s/live-%zu.json", folder, worker);
+    if (!worker) snprintf(path, size, "%s/live.json", folder);
 }
 
-liana_status liana__live_address_write(const char *folder, const liana__live_address *address, liana__error *error)
+liana_status liana__live_address_write(const char *folder, size_t worker, const liana__live_address *address,
+                                       liana__error *error)
 {
     char path[4096], text[128];
-    file_of(folder, path, sizeof path);
+    file_of(folder, worker, path, sizeof path);
     const int length = snprintf(text, sizeof text, "{\"port\": %d, \"token\": \"%s\", \"process\": %ld}\n",
                                 address->port, address->token, (long)getpid());
-    liana__live_address_remove(folder);
+    liana__live_address_remove(folder, worker);
     const int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     const bool written = descriptor >= 0 && write(descriptor, text, (size_t)length) == length;
     const int reason = errno;
@@ -44,21 +46,21 @@ liana_status liana__live_address_write(const char *folder, const liana__live_add
     return written ? LIANA_OK : liana__fail(error, LIANA_IO_ERROR, "cannot write '%s': %s", path, strerror(reason));
 }
 
-void liana__live_address_remove(const char *folder)
+void liana__live_address_remove(const char *folder, size_t worker)
 {
     char path[4096];
-    file_of(folder, path, sizeof path);
+    file_of(folder, worker, path, sizeof path);
     unlink(path);
 }
 
-liana__live_address liana__live_address_read(const char *folder)
+liana__live_address liana__live_address_read(const char *folder, size_t worker)
 {
     LIANA__SCOPED(liana__arena) arena = {0};
     liana__live_address address = {0};
     liana__value *map = NULL;
     char path[4096], *text = NULL;
     size_t size;
-    file_of(folder, path, sizeof path);
+    file_of(folder, worker, path, sizeof path);
     if (!liana__file_exists(path) || liana__file_read(path, MOST_FILE, &text, &size, NULL) != LIANA_OK) return address;
     const bool is_json = liana__json_parse(text, size, path, &arena, &map, NULL) == LIANA_OK;
     const int64_t port = is_json ? liana__value_int_of(map, "port", 0) : 0;

@@ -1,6 +1,7 @@
 /* live_ask.h - asks the live server of another process on this machine: where its training is, and what it is to do.
  *
- * A training that is live leaves its address in live.json of its run folder, for its user alone. */
+ * A training that is live leaves its address in live.json of its run folder, for its user alone; worker 2 of a cluster
+ * in live-2.json. */
 #ifndef LIANA_SERVE_LIVE_ASK_H
 #define LIANA_SERVE_LIVE_ASK_H
 
@@ -12,12 +13,13 @@ typedef struct liana__live_address {
     char token[33];
 } liana__live_address;
 
-/* Writes live.json, readable for its owner. Errors (may be NULL): IO_ERROR. */
-liana_status liana__live_address_write(const char *folder, const liana__live_address *address, liana__error *error)
-    LIANA_MUST_USE;
-void liana__live_address_remove(const char *folder);
+/* Writes live.json, readable for its owner. `worker`: of a cluster; 0: the chief, or an only process. Errors (may be
+ * NULL): IO_ERROR. */
+liana_status liana__live_address_write(const char *folder, size_t worker, const liana__live_address *address,
+                                       liana__error *error) LIANA_MUST_USE;
+void liana__live_address_remove(const char *folder, size_t worker);
 /* The address of a run's training; port 0: there is none, or the file is no such file. */
-liana__live_address liana__live_address_read(const char *folder);
+liana__live_address liana__live_address_read(const char *folder, size_t worker);
 
 /* Takes where the training is, and the points behind *place, into a feed. False: nobody answers within a second. */
 bool liana__live_ask_now(const liana__live_address *address, liana__live_place *place, liana__live_feed *feed);

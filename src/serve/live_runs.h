@@ -7,6 +7,7 @@
 
 typedef struct liana__live_run {
     const char *folder;
+    size_t worker;          /* of a cluster that trains it; 0: the chief, or an only process */
     char *name;             /* as short as it tells this run from the others */
     liana__live_feed *feed; /* this process's, or a mirror */
     bool is_mirror;
@@ -15,13 +16,13 @@ typedef struct liana__live_run {
 } liana__live_run;
 
 typedef struct liana__live_runs {
-    liana__live_run *items;
-    size_t count;
+    liana__live_run *items; /* those of the folders, then the workers of their clusters */
+    size_t count, capacity, num_folders;
     uint64_t stamp; /* of the files */
 } liana__live_runs;
 
 /* Folders are borrowed. `own`: the feed of this process, for an only run, whose folder may not be there yet; NULL: all
- * are other processes'. Errors: INVALID_CONFIG for a folder that is no run, and for more runs than a page has;
+ * are other processes', and workers of clusters are those of this machine that are there now. Errors: INVALID_CONFIG for a folder that is no run, and for more runs than a page has;
  * OUT_OF_MEMORY. */
 liana_status liana__live_runs_open(liana__live_runs *runs, const char *const *folders, size_t count,
                                    liana__live_feed *own, liana__error *error) LIANA_MUST_USE;

@@ -18,7 +18,8 @@ enum { GATHER_MILLISECONDS = 500, QUIET_SECONDS = 15, LAST_SECONDS = 2 };
 struct liana__live_server {
     liana__http_server *http;
     liana__live_runs runs;
-    const char **folders;     /* [runs.count] */
+    const char **folders; /* [runs.count] */
+    size_t worker;
     bool is_own, has_address; /* the address is left in the run folder, once there is one */
     pthread_t gatherer;
     bool has_gatherer;
@@ -63,7 +64,7 @@ static char *make_page_data(const liana__live_server *own)
     LIANA__SCOPED(liana__run_page) page = {0};
     LIANA__SCOPED(liana__text) text = {0};
     liana__error ignored = {0};
-    if (liana__run_page_begin(&page, own->folders, own->runs.count, false, &ignored) != LIANA_OK) return NULL;
+    if (liana__run_page_begin(&page, own->folders, own->runs.num_folders, false, &ignored) != LIANA_OK) return NULL;
     liana__run_page_set_live(&page);
     liana__value_write_json(page.data, 0, &text);
     return text.failed ? NULL : strdup(text.data);
@@ -83,7 +84,7 @@ static void leave_address(liana__live_server *own)
     if (!own->is_own || own->has_address || !own->http || !liana__is_run_folder(own->folders[0])) return;
     liana__live_address address = {.port = liana__http_server_port(own->http)};
     memcpy(address.token, liana__http_server_token(own->http), sizeof address.token);
-    own->has_address = liana__live_address_write(own->folders[0], &address, NULL) == LIANA_OK;
+    own->has_address = liana__live_address_write(own->folders[0], own->worker, &address, NULL) == LIANA_OK;
 }
 
 static void gather_once(liana__live_server *own, bool looks_at_files)
@@ -255,7 +256,7 @@ static void answer_page(const liana__live_server *server, liana__http_answer *an
                         "content=\"1\"><title>liana</title></head><body><p>The training begins.</p></body></html>\n");
         return;
     }
-    if (liana__run_page_begin(&page, server->folders, server->runs.count, false, &error) != LIANA_OK) {
+    if (liana__run_page_begin(&page, server->folders, server->runs.num_folders, false, &error) != LIANA_OK) {
         answer->type = "text/plain; charset=utf-8";
         answer->status = 500;
         liana__text_add(&answer->body, "%s\n", error.message);
@@ -339,11 +340,12 @@ static void answer_any(void *user, const liana__web_request *request, liana__htt
 static liana_status start(liana__live_server *own, const liana__live_options *options, liana__error *error)
 {
     const liana__http_options http = {options->port, options->what, answer_any, own};
-    own->places = calloc(options->count + 1, sizeof *own->places);
     own->folders = malloc((options->count + 1) * sizeof *own->folders);
-    if (!own->places || !own->folders) return liana__fail_memory(error, "a live page");
+    if (!own->folders) return liana__fail_memory(error, "a live page");
     memcpy(own->folders, options->folders, options->count * sizeof *own->folders);
     LIANA_TRY(liana__live_runs_open(&own->runs, options->folders, options->count, options->feed, error));
+    own->places = calloc(own->runs.count + 1, sizeof *own->places);
+    if (!own->places) return liana__fail_memory(error, "a live page");
     gather_once(own, true);
     LIANA_TRY(liana__http_server_open(&http, &own->http, error));
     if (pthread_create(&own->gatherer, NULL, gather, own) != 0) {
@@ -360,6 +362,7 @@ liana_status liana__live_server_open(const liana__live_options *options, liana__
     *server = NULL;
     if (!own) return liana__fail_memory(error, "a live page");
     own->is_own = options->feed != NULL;
+    own->worker = options->worker;
     pthread_mutex_init(&own->lock, NULL);
     pthread_cond_init(&own->changed, NULL);
     const liana_status status = start(own, options, error);
@@ -397,7 +400,7 @@ void liana__live_server_close(liana__live_server *own)
     set_end(own, &own->rests);
     if (own->has_gatherer) pthread_join(own->gatherer, NULL);
     if (own->has_gatherer) gather_once(own, true);
-    if (own->has_address) liana__live_address_remove(own->folders[0]);
+    if (own->has_address) liana__live_address_remove(own->folders[0], own->worker);
     set_end(own, &own->closes);
     wait_for_readers(own);
     liana__http_server_close(own->http);

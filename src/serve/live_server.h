@@ -21,6 +21,7 @@ typedef struct liana__live_options {
     /* The feed of this process, which trains the only run; its address is left in the run folder. NULL: runs of other
      * processes are shown. Borrowed. */
     liana__live_feed *feed;
+    size_t worker; /* of a cluster, whose address is in a file of its own; 0: the chief, or an only process */
 } liana__live_options;
 
 /* Errors: INVALID_CONFIG for a folder that is no run; IO_ERROR (a port in use); UNIMPLEMENTED (a library is not

@@ -199,16 +199,16 @@ static void test_addresses(void **state)
     liana__test_folder();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         liana__test_write("live.json", bad[i], strlen(bad[i]));
-        assert_int_equal(liana__live_address_read(liana__test_path("")).port, 0);
+        assert_int_equal(liana__live_address_read(liana__test_path(""), 0).port, 0);
     }
     const liana__live_address address = {.port = 1, .token = "0123456789abcdef0123456789abcdef"};
-    assert_ok(liana__live_address_write(liana__test_path(""), &address, &error), &error);
-    assert_int_equal(liana__live_address_read(liana__test_path("")).port, 1);
-    assert_string_equal(liana__live_address_read(liana__test_path("")).token, address.token);
+    assert_ok(liana__live_address_write(liana__test_path(""), 0, &address, &error), &error);
+    assert_int_equal(liana__live_address_read(liana__test_path(""), 0).port, 1);
+    assert_string_equal(liana__live_address_read(liana__test_path(""), 0).token, address.token);
     assert_false(liana__live_ask_now(&address, &place, feed)); /* nobody listens on port 1 */
     assert_false(liana__live_ask_to(&address, LIANA__LIVE_PAUSE));
-    liana__live_address_remove(liana__test_path(""));
-    assert_int_equal(liana__live_address_read(liana__test_path("")).port, 0);
+    liana__live_address_remove(liana__test_path(""), 0);
+    assert_int_equal(liana__live_address_read(liana__test_path(""), 0).port, 0);
     liana__live_feed_destroy(feed);
 }
 

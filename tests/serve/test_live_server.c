@@ -35,17 +35,22 @@ typedef struct trial {
     char token[33];
 } trial;
 
-static liana_status open_at(trial *own, int port, bool is_own)
+static liana_status open_worker(trial *own, int port, bool is_own, size_t worker)
 {
     static const char *folders[1];
     folders[0] = run_folder;
     *own = (trial){.feed = is_own ? liana__live_feed_create(0.001) : NULL};
-    const liana__live_options options = {port, "--live", folders, 1, own->feed};
+    const liana__live_options options = {port, "--live", folders, 1, own->feed, worker};
     const liana_status status = liana__live_server_open(&options, &own->server, &error);
     if (status != LIANA_OK) return status;
     assert_int_equal(sscanf(liana__live_server_url(own->server), "http://127.0.0.1:%d/%32s", &own->port, own->token),
                      2);
     return status;
+}
+
+static liana_status open_at(trial *own, int port, bool is_own)
+{
+    return open_worker(own, port, is_own, 0);
 }
 
 static void close_trial(trial *own)
@@ -263,6 +268,39 @@ static void test_events(void **state)
     close_trial(&other);
 }
 
+/* The processes of a cluster side by side: each has its own values and takes its own actions. */
+static void test_workers(void **state)
+{
+    (void)state;
+    static char answer[1 << 20];
+    trial chief, worker, other;
+    struct stat facts;
+    char path[512], host[64];
+    assert_ok(open_worker(&chief, 0, true, 0), &error);
+    assert_ok(open_worker(&worker, 0, true, 2), &error);
+    snprintf(path, sizeof path, "%s/live.json", run_folder);
+    wait_until(stat(path, &facts) == 0);
+    snprintf(path, sizeof path, "%s/live-2.json", run_folder);
+    wait_until(stat(path, &facts) == 0);
+    assert_int_equal(facts.st_mode & 0777, 0600);
+    feed_point(&chief, 1, 0.5);
+    feed_point(&worker, 1, 0.75);
+    assert_ok(open_at(&other, 0, false), &error);
+    /* In this order, in one message or in two. */
+    const int stream = begin_events(&other, "[[1, 0.75]]", answer, sizeof answer);
+    assert_says(answer, "\"name\": \"run, worker 2\"");
+    snprintf(host, sizeof host, "Host: 127.0.0.1:%d\r\n", other.port);
+    assert_int_equal(status_of(&other, "POST", at(&other, "control?run=1&action=checkpoint"), host), 200);
+    wait_until(liana__live_feed_saves(worker.feed));
+    assert_false(liana__live_feed_saves(chief.feed));
+    assert_int_equal(status_of(&other, "POST", at(&other, "control?run=2&action=stop"), host), 400);
+    close(stream);
+    close_trial(&other);
+    close_trial(&worker);
+    assert_int_equal(stat(path, &facts), -1);
+    close_trial(&chief);
+}
+
 /* One that reads nothing, and one that goes away: the feed takes values as fast as ever, and closing does not hang. */
 static void test_slow_and_vanishing_readers(void **state)
 {
@@ -298,7 +336,7 @@ static void test_what_is_refused(void **state)
     assert_fails(open_at(&second, own.port, true), LIANA_IO_ERROR, &error, expected, "--live=PORT");
     liana__live_feed_destroy(second.feed);
     nowhere[0] = liana__test_path("nowhere");
-    const liana__live_options options = {0, "--port", nowhere, 1, NULL};
+    const liana__live_options options = {0, "--port", nowhere, 1, NULL, 0};
     liana__live_server *server;
     assert_fails(liana__live_server_open(&options, &server, &error), LIANA_INVALID_CONFIG, &error, "nowhere");
     assert_null(server);
@@ -315,11 +353,9 @@ static int prepare(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_may_ask),
-        cmocka_unit_test(test_the_page),
-        cmocka_unit_test(test_actions),
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_slow_and_vanishing_readers),
+        cmocka_unit_test(test_who_may_ask),     cmocka_unit_test(test_the_page),
+        cmocka_unit_test(test_actions),         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_workers),         cmocka_unit_test(test_slow_and_vanishing_readers),
         cmocka_unit_test(test_what_is_refused),
     };
     return cmocka_run_group_tests(tests, prepare, NULL);

@@ -39,7 +39,7 @@ static liana_status serve(liana__invocation *invocation, int64_t port, const cha
 {
     static const struct timespec pause = {.tv_nsec = 200 * 1000 * 1000};
     liana__live_server *server;
-    const liana__live_options wanted = {(int)port, "--port", folders, count, NULL};
+    const liana__live_options wanted = {(int)port, "--port", folders, count, NULL, 0};
     LIANA_TRY(liana__live_server_open(&wanted, &server, &invocation->error));
     fprintf(invocation->out, "%s\n", liana__live_server_url(server));
     fflush(invocation->out);

@@ -32,7 +32,7 @@ static void add_run(const liana__live_run *run, const liana__run_files *files, l
     liana__text_add_name(text, run->name);
     liana__text_add(text, ": %s", now.state == LIANA__LIVE_UNKNOWN ? "epochs" : liana__live_states[now.state]);
     if (now.state == LIANA__LIVE_UNKNOWN) {
-        liana__text_add(text, " %zu\n", files->epochs->count);
+        liana__text_add(text, " %zu\n", files ? files->epochs->count : 0);
         return;
     }
     liana__text_add(text, ", epoch %lld", (long long)now.epoch);
@@ -74,8 +74,8 @@ static void draw_measure(const viewer *own, const liana__run_files *runs, const 
     liana__text_curve curves[LIANA__TEXT_CURVES];
     const char *validation = liana__arena_format(arena, "val_%s", measure);
     size_t count = 0;
-    for (size_t i = 0; validation && i < own->runs.count && count + 1 < LIANA__TEXT_CURVES; i++) {
-        const bool only = own->runs.count == 1;
+    for (size_t i = 0; validation && i < own->runs.num_folders && count + 1 < LIANA__TEXT_CURVES; i++) {
+        const bool only = own->runs.num_folders == 1;
         const char *name = own->runs.items[i].name;
         bool has = take_epochs(&runs[i], validation, only ? "validation" : name, arena, &curves[count]);
         count += has;
@@ -116,13 +116,14 @@ static liana_status draw(viewer *own, liana__text *text)
     liana__run_files *files;
     const char **notes, *const *measures;
     size_t num_measures;
-    LIANA_TRY(liana__run_files_read_any(own->folders, own->runs.count, &arena, &files, &notes, error));
-    LIANA_TRY(liana__run_files_measures(files, own->runs.count, &arena, &measures, &num_measures, error));
+    LIANA_TRY(liana__run_files_read_any(own->folders, own->runs.num_folders, &arena, &files, &notes, error));
+    LIANA_TRY(liana__run_files_measures(files, own->runs.num_folders, &arena, &measures, &num_measures, error));
     const size_t shown = num_measures < MOST_MEASURES ? num_measures : MOST_MEASURES;
     const int lines = own->runs.count < 8 ? (int)own->runs.count : 8;
     int each = (own->height - lines - 1) / (int)(shown + 1);
     each = each < LOWEST_PANEL ? LOWEST_PANEL : each > HIGHEST_PANEL ? HIGHEST_PANEL : each;
-    for (int i = 0; i < lines; i++) add_run(&own->runs.items[i], &files[i], text);
+    for (int i = 0; i < lines; i++)
+        add_run(&own->runs.items[i], (size_t)i < own->runs.num_folders ? &files[i] : NULL, text);
     if ((size_t)lines < own->runs.count) liana__text_add(text, "and %zu more runs\n", own->runs.count - (size_t)lines);
     draw_losses(own, &arena, each, text);
     for (size_t i = 0; i < shown; i++) draw_measure(own, files, measures[i], &arena, each, text);

@@ -22,8 +22,8 @@ typedef struct liana__live_runs {
 } liana__live_runs;
 
 /* Folders are borrowed. `own`: the feed of this process, for an only run, whose folder may not be there yet; NULL: all
- * are other processes', and workers of clusters are those of this machine that are there now. Errors: INVALID_CONFIG for a folder that is no run, and for more runs than a page has;
- * OUT_OF_MEMORY. */
+ * are other processes', and workers of clusters are those of this machine that are there now. Errors: INVALID_CONFIG
+ * for a folder that is no run, and for more runs than a page has; OUT_OF_MEMORY. */
 liana_status liana__live_runs_open(liana__live_runs *runs, const char *const *folders, size_t count,
                                    liana__live_feed *own, liana__error *error) LIANA_MUST_USE;
 void liana__live_runs_close(liana__live_runs *runs);

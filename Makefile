@@ -78,7 +78,7 @@ tsan: ## run the tests under ThreadSanitizer, in $(BUILD)-tsan
 	$(call COMPILE,$(BUILD)-tsan)
 	$(call TEST,$(BUILD)-tsan)
 
-kills: ## kill, halt and cut trainings in several processes, KILLS times (docs/reliability.md)
+kills: ## kill, halt and cut trainings in several processes, KILLS times (docs/explanation/reliability.md)
 	python3 tests/checks/kills.py $(BUILD) --kills $(KILLS)
 
 fuzz: ## run each reader of files on inputs that libFuzzer makes, FUZZ_SECONDS each
@@ -139,7 +139,7 @@ check-plan: ## compare plans of clusters with measured steps, 2 and 4 workers at
 	$(call COMPILE,$(BUILD)) --target liana
 	sh tests/checks/test_shaped_network.sh $(BUILD) --times
 
-compare: ## compare what BASE and this tree produce, to the byte: graphs, weights, messages (ONLY: some sections or cases; docs/design/building.md)
+compare: ## compare what BASE and this tree produce, to the byte: graphs, weights, messages (ONLY: some sections or cases; docs/explanation/building.md)
 	$(call CONFIGURE,$(BUILD))
 	scripts/compare_commits.sh $(if $(BASE),--base $(BASE)) --build $(BUILD) $(COMPARE_OPTIONS) $(ONLY)
 

@@ -1,4 +1,4 @@
-/* Draws plans of clusters, for docs/scaling.md.
+/* Draws plans of clusters, for docs/guides/scaling.md.
  *
  *   plot_scaling OUT.svg|OUT.png NAME=FILE...
  *

@@ -53,6 +53,8 @@ liana_add_check(mpi tests/checks/test_mpi.sh ${PROJECT_BINARY_DIR})
 liana_add_check(code_gate tests/checks/test_code_gate.sh ${PROJECT_BINARY_DIR})
 liana_add_check(quoted_code tests/checks/test_quoted_code.sh)
 liana_add_check(named_files tests/checks/test_named_files.sh)
+liana_add_check(links_of_documents python3 -B tests/docs/check_links.py .)
+liana_add_check(links_of_documents_catches python3 -B tests/docs/check_links.py --self-test)
 liana_add_check(docs_commands tests/docs/test_docs.sh ${PROJECT_BINARY_DIR})
 liana_add_peers_check(docs_commands_with_plugin tests/docs/test_docs.sh ${PROJECT_BINARY_DIR} --plugin)
 # A sanitizer asks other questions.

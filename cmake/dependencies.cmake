@@ -1,4 +1,4 @@
-# Finds the libraries that liana uses. docs/design/libraries.md says which are loaded at run time, and why.
+# Finds the libraries that liana uses. docs/explanation/libraries.md says which are loaded at run time, and why.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)

@@ -1,6 +1,6 @@
 # The augmentation as WebAssembly, for the page of `liana data --html`: the files of src/data/augment and what they stand
 # on, compiled by clang against wasi-libc. LIANA_WASM is ON (an error where the compiler is missing), OFF, or auto.
-# docs/design/augmentation.md says why it is built like this.
+# docs/explanation/augmentation.md says why it is built like this.
 set(LIANA_WASM auto CACHE STRING "The page of augmentations, in WebAssembly: ON, OFF or auto (if clang, lld and wasi-libc are there)")
 
 # Debian's clang of any version, with its linker and the libraries of the target: what compiles and links a program that

@@ -1,4 +1,4 @@
-/* A plugin: one own part of each kind. docs/own-parts.md explains it. After `make install`:
+/* A plugin: one own part of each kind. docs/guides/own-parts.md explains it. After `make install`:
  *
  *     cc -shared -fPIC my_parts.c -o my_parts.so $(pkg-config --cflags --libs liana) -lm
  *     liana list losses power_error --plugin my_parts.so

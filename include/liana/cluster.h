@@ -1,7 +1,7 @@
 /* cluster.h - the processes of a program: which one of them this is.
  *
  * For programs that `liana launch`, mpirun, srun, a launcher with TF_CONFIG, or torchrun and its like have started
- * (docs/cluster.md). replicas.h and step.h have the exchange between processes. */
+ * (docs/guides/cluster.md). replicas.h and step.h have the exchange between processes. */
 #ifndef LIANA_CLUSTER_H
 #define LIANA_CLUSTER_H
 

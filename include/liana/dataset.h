@@ -111,8 +111,8 @@ typedef struct liana_dataset_options {
 
 /* Opens TFRecord files, IDX files (MNIST), files of CIFAR, CSV lists of images, WebDataset tar archives, or folders of
  * JPEG and PNG files with one folder for each class. `pattern` is a file, a folder or a shell pattern; or the name of a
- * data set ("mnist", "mnist/test", docs/data.md), which is fetched once. This call reads only names, sizes and the
- * first record. `options` may be NULL. The context must outlive the dataset. Errors: NOT_FOUND,
+ * data set ("mnist", "mnist/test", docs/guides/data.md), which is fetched once. This call reads only names, sizes and
+ * the first record. `options` may be NULL. The context must outlive the dataset. Errors: NOT_FOUND,
  * INVALID_DATA (no labels, ...), DATA_LOSS, IO_ERROR. */
 LIANA_API LIANA_MUST_USE liana_status liana_dataset_open(liana_context *context, const char *pattern,
                                                          const liana_dataset_options *options, liana_dataset **dataset);

@@ -1,5 +1,5 @@
-/* onnx.h - models as ONNX files (opset 17), for onnxruntime and other programs that run them. docs/onnx.md shows both
- * ways. */
+/* onnx.h - models as ONNX files (opset 17), for onnxruntime and other programs that run them. docs/guides/onnx.md shows
+ * both ways. */
 #ifndef LIANA_ONNX_H
 #define LIANA_ONNX_H
 
@@ -37,8 +37,8 @@ LIANA_API LIANA_MUST_USE liana_status liana_model_save_onnx(liana_model *model, 
  * dense layers, normalisations, embeddings and recurrent networks become layers with weights that can be trained; other
  * operators become layers without weights. Images are [batch, height, width, channels] in the model, also where the
  * file has the channels before them. Layers are named as the file's initializers ("layer1.0.conv1"), else as its nodes.
- * Numbers are read as float32. Opsets 7 to 24, as PyTorch and Keras write them; docs/onnx.md lists the operators. Notes
- * are in the log of training (LIANA_LOG=train).
+ * Numbers are read as float32. Opsets 7 to 24, as PyTorch and Keras write them; docs/guides/onnx.md lists the
+ * operators. Notes are in the log of training (LIANA_LOG=train).
  *
  * Errors: those of reading the file, and files beside it that its weights are in; INVALID_DATA (no ONNX file, or a
  * damaged one); UNIMPLEMENTED (operators that liana does not have, all named; sizes other than the batch that are not

@@ -26,7 +26,7 @@
  * the same time, and must give the same result for the same arguments: then results depend neither on the number of
  * threads nor on how often a run was resumed.
  *
- * A plugin is a shared library that registers parts: see liana_plugin at the end. docs/own-parts.md says more. */
+ * A plugin is a shared library that registers parts: see liana_plugin at the end. docs/guides/own-parts.md has more. */
 #ifndef LIANA_PARTS_H
 #define LIANA_PARTS_H
 

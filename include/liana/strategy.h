@@ -48,8 +48,8 @@ typedef struct liana_strategy {
     const char *devices[LIANA_MAX_NAMED_DEVICES];
     /* Of "multi_worker" and "parameter_server". */
     liana_wire wire;
-    /* Of "parameter_server": workers that need not be in step (docs/cluster.md). Results are then not reproducible.
-     * Loops of one's own give a function for batches to liana_step_run. */
+    /* Of "parameter_server": workers that need not be in step (docs/guides/cluster.md). Results are then not
+     * reproducible. Loops of one's own give a function for batches to liana_step_run. */
     bool asynchronous;     /* an update is one worker's gradients, applied when they come; "synchronous: false" */
     int64_t max_staleness; /* asynchronous: the most updates between a worker's fetching of the weights and the
                                     * update by its gradients; 0: 4 times the workers; LIANA_NO_STALENESS: none */

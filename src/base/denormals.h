@@ -1,6 +1,6 @@
 /* denormals.h - how this thread computes with denormal numbers: floats below 2^-126, doubles below 2^-1022.
  *
- * Many processors take more than a hundred cycles for an operation with one. docs/design/precision.md ("Denormal
+ * Many processors take more than a hundred cycles for an operation with one. docs/explanation/precision.md ("Denormal
  * numbers") says which code flushes them to zero and which keeps them. */
 #ifndef LIANA_BASE_DENORMALS_H
 #define LIANA_BASE_DENORMALS_H

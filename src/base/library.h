@@ -1,8 +1,8 @@
 /* library.h - shared libraries that are loaded when they are first needed.
  *
  * Most runs need no pictures, no network and no libhdf5. Those libraries need some fifty others. To link them would
- * cost each start more than all of liana does, and a machine without them could not train. docs/design/libraries.md
- * says more.
+ * cost each start more than all of liana does, and a machine without them could not train.
+ * docs/explanation/libraries.md says more.
  *
  * The header of a loaded library (LIBRARY_calls.h) includes the library's own header, lists the names that are used
  * (NAMES below) and redefines each of them. So code calls the library as if it was linked. A name that is used but not

@@ -116,7 +116,7 @@ static liana_status check_operators(liana__import *own)
     }
     return liana__fail(own->error, LIANA_UNIMPLEMENTED,
                        "'%s': liana does not have %s%s%s; replace them in the network before it is exported. "
-                       "docs/onnx.md lists the operators",
+                       "docs/guides/onnx.md lists the operators",
                        own->path, kinds == 1 ? "the operator " : "these operators: ", text.data ? text.data : "",
                        kinds > MOST_LACKS ? ", and others" : "");
 }

@@ -3,8 +3,8 @@
  * more work.
  *
  * A recomputed part is a segment of the execution order, with the slices of the first time. Nodes before and after it
- * stay in segments of their own, with slices of their own. So results are bit-identical. docs/design/recomputation.md
- * says more. */
+ * stay in segments of their own, with slices of their own. So results are bit-identical.
+ * docs/explanation/recomputation.md says more. */
 #ifndef LIANA_PASSES_RECOMPUTE_H
 #define LIANA_PASSES_RECOMPUTE_H
 

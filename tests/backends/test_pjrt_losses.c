@@ -1,7 +1,7 @@
 /* The losses of 20 updates on 1, 2 and 8 devices of a PJRT plugin, in whole updates: no further from the CPU's than
  * four times the distance of the CPU's own instruction sets from each other; and in exact mode the same bits. Both add
  * in their own orders, and round to bf16 in mixed precision; how far that goes is the training's doing
- * (docs/design/pjrt.md), so the CPU itself says how much may be expected. */
+ * (docs/explanation/pjrt.md), so the CPU itself says how much may be expected. */
 #include "harness/peers.h"
 
 #include "harness/command_run.h"

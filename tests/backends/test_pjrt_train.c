@@ -106,8 +106,8 @@ static void assert_same_bits_of(const char *const *counts, size_t num_counts)
     }
 }
 
-/* The promise of docs/devices.md for plugins for CPUs with different numbers of devices: bits are those of the number
- * of threads, which is the larger of NPROC (or the processors) and the devices. */
+/* The promise of docs/guides/devices.md for plugins for CPUs with different numbers of devices: bits are those of the
+ * number of threads, which is the larger of NPROC (or the processors) and the devices. */
 static void test_bits_of_plugins_of_several_sizes(void **state)
 {
     (void)state;

@@ -123,12 +123,12 @@ YAML
 "$build/liana" cluster keys keys >log
 "$build/liana" train config.yaml --out one >log 2>&1 || fail "$(cat log)"
 
-# The script of docs/cluster.md, with the numbers of this node, its keys and other words for liana train.
-sed -n '/^#!\/bin\/sh$/,/^```$/p' "$source/docs/cluster.md" | sed -e '/^```$/d' \
+# The script of docs/guides/cluster.md, with the numbers of this node, its keys and other words for liana train.
+sed -n '/^#!\/bin\/sh$/,/^```$/p' "$source/docs/guides/cluster.md" | sed -e '/^```$/d' \
     -e 's/--nodes=4 --ntasks-per-node=1 --cpus-per-task=16 --time=04:00:00/--ntasks=4 --cpus-per-task=1 --time=00:30:00/' \
     -e 's|\$HOME/.liana-keys|$PWD/keys|' -e 's|train config.yaml|train "$@"|' >job.sh
 for part in ntasks=4 'PWD/keys' 'train "$@"'; do
-    grep -qF -- "$part" job.sh || fail "docs/cluster.md has another script than this check knows: $(cat job.sh)"
+    grep -qF -- "$part" job.sh || fail "docs/guides/cluster.md has another script than this check knows: $(cat job.sh)"
 done
 export PATH="$build:$PATH"
 wait_for_end() {
@@ -145,9 +145,9 @@ cmp one/history.json four/history.json || fail "four tasks: another history than
 cmp one/validation_predictions.csv four/validation_predictions.csv || fail "four tasks: other predictions"
 echo "a job of 4 tasks ends with the files of one process"
 
-# The command of docs/cluster.md, over MPI.
-command=$(sed -n '/^## With MPI/,/^## The key/p' "$source/docs/cluster.md" | grep '^srun ')
-[ "$command" = 'srun -n 4 --mpi=pmix liana train config.yaml' ] || fail "docs/cluster.md has another command: $command"
+# The command of docs/guides/cluster.md, over MPI.
+command=$(sed -n '/^## With MPI/,/^## The key/p' "$source/docs/guides/cluster.md" | grep '^srun ')
+[ "$command" = 'srun -n 4 --mpi=pmix liana train config.yaml' ] || fail "docs/guides/cluster.md has another command: $command"
 export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
 # $command with Slurm's plugin $1, over the MPI $2.
 train_over() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/keras.md is what tests/docs/keras_page.py writes of Keras's names and of liana's answers to them.
+# docs/reference/keras.md is what tests/docs/keras_page.py writes of Keras's names and of liana's answers to them.
 #   tests/checks/test_keras_page.sh BUILD
 set -eu
 cd "$(dirname "$0")/../.."

@@ -103,7 +103,7 @@ resume() { # a folder, processes
         fail "$library, --resume on $2 processes: $(cat out)"
 }
 
-# The commands of docs/cluster.md, as they stand there: one trains, the other one finds that all is done.
+# The commands of docs/guides/cluster.md, as they stand there: one trains, the other one finds that all is done.
 check_docs() {
     rm -rf run programs
     mkdir programs
@@ -111,12 +111,12 @@ check_docs() {
     printf '#!/bin/sh\nexec %s "$@"\n' "$mpirun" >programs/mpirun
     chmod +x programs/mpirun
     ln -s "$build/liana" programs/liana
-    commands=$(sed -n '/^## With MPI/,/^## The key/p' "$source/docs/cluster.md" | grep '^mpirun ')
-    [ "$(echo "$commands" | wc -l)" -eq 2 ] || fail "docs/cluster.md has other commands than this check knows: $commands"
+    commands=$(sed -n '/^## With MPI/,/^## The key/p' "$source/docs/guides/cluster.md" | grep '^mpirun ')
+    [ "$(echo "$commands" | wc -l)" -eq 2 ] || fail "docs/guides/cluster.md has other commands than this check knows: $commands"
     echo "$commands" | while read -r line; do
         PATH="$folder/programs:$PATH" timeout 300 sh -c "$line" >out 2>&1 </dev/null || fail "$line: $(cat out)"
     done
-    assert_whole run "$library, docs/cluster.md"
+    assert_whole run "$library, docs/guides/cluster.md"
 }
 
 # A process is killed while it sends sums of 6 MB: those that wait for the rest of them notice it, too. mpirun would

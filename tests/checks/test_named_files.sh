@@ -9,11 +9,11 @@ check() { # ROOT
         cd "$1"
         files=$(find include src tests bench examples scripts cmake docs proto ./*.md Makefile CMakeLists.txt -type f \
             2>/dev/null | sed 's/^\.\///')
-        inside=$(ls docs/design/*.md CONTRIBUTING.md 2>/dev/null || true)
         {
             printf '%s\n' "$files" | sed 's/^/file /; s/\.in$//'
             # Links begin where their document is: ../examples/line.c.
-            grep -noE '[A-Za-z0-9_./*-]+' README.md docs/*.md $inside | sed -nE 's/^([^:]*:[^:]*):(\.\.\/)*/name \1 /p'
+            grep -noE '[A-Za-z0-9_./*-]+' README.md CONTRIBUTING.md $(find docs -name '*.md' | sort) |
+                sed -nE 's/^([^:]*:[^:]*):(\.\.\/)*/name \1 /p'
         } | awk '
             function escape(text) { gsub(/[.+]/, "[&]", text); gsub(/\*/, "[^/]*", text); return text }
             function exists(name,    pattern, known) {
@@ -42,7 +42,7 @@ check() { # ROOT
                 top = name
                 sub(/\/.*/, "", top)
                 from_root = name ~ /\// && (top in is_top) && name != "examples/s" && name !~ /[A-Z][A-Z]|\.so$/
-                ends = ($2 ~ /^(docs\/design\/|CONTRIBUTING)/) && name ~ /^[A-Za-z0-9_*].*\.(c|h|def|sh|py|cmake)$/ &&
+                ends = ($2 ~ /^(docs\/explanation\/|CONTRIBUTING)/) && name ~ /^[A-Za-z0-9_*].*\.(c|h|def|sh|py|cmake)$/ &&
                     name !~ /[A-Z][A-Z]|^std[a-z]*\.h$/
                 if (!from_root && !ends) next
                 checked++
@@ -61,12 +61,12 @@ check "$(dirname "$0")/../.."
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree/src/step" "$tree/docs/design" "$tree/tests/step" "$tree/examples"
+mkdir -p "$tree/src/step" "$tree/docs/explanation" "$tree/docs/guides" "$tree/tests/step" "$tree/examples"
 touch "$tree/src/step/step.c" "$tree/src/step/step.h" "$tree/tests/step/test_step.c" "$tree/examples/line.c"
 right='`src/step/step.c`, `src/step/`, src/*/step.h, (../examples/line.c), `tests/step/test_*.c`, 5 examples/s.'
 start_clean() {
-    printf '%s\n' "$right" 'Ask train.py.' >"$tree/docs/guide.md"
-    printf '%s\n' "$right" '`step.c`, `step/step.h`, `STEM.c`, `.avx2.c`, `stdio.h`.' >"$tree/docs/design/house.md"
+    printf '%s\n' "$right" 'Ask train.py.' >"$tree/docs/guides/guide.md"
+    printf '%s\n' "$right" '`step.c`, `step/step.h`, `STEM.c`, `.avx2.c`, `stdio.h`.' >"$tree/docs/explanation/house.md"
     printf '%s\n' "$right" >"$tree/README.md"
     printf '%s\n' "$right" >"$tree/CONTRIBUTING.md"
 }
@@ -85,13 +85,13 @@ must_fail() { # FILE TEXT NAME: the file with this text too fails, and the messa
 }
 start_clean
 check "$tree" >/dev/null
-for document in README.md CONTRIBUTING.md docs/guide.md docs/design/house.md; do
+for document in README.md CONTRIBUTING.md docs/guides/guide.md docs/explanation/house.md; do
     must_fail $document 'Look into `src/step/other.c`.' src/step/other.c
     must_fail $document 'Look into src/trainer/.' src/trainer
     must_fail $document 'Look into [it](../examples/lines.c).' examples/lines.c
     must_fail $document 'Look into `tests/step/check_*.c`' 'tests/step/check_*.c'
 done
-for document in CONTRIBUTING.md docs/design/house.md; do
+for document in CONTRIBUTING.md docs/explanation/house.md; do
     must_fail $document 'Look into `other.c`.' other.c
     must_fail $document 'Look into `train/step.h`.' train/step.h
 done

@@ -3,7 +3,7 @@
 #   <!-- from: FILE -->
 #   ```c
 # must stand in FILE, line by line. FILE is compiled and run by other tests. So is every ```c block of
-# README.md and docs/*.md.
+# README.md, CONTRIBUTING.md and docs/.
 set -eu
 cd "$(dirname "$0")/../.."
 awk '
@@ -37,4 +37,4 @@ END {
     if (failures) exit 1
     if (!blocks) { print "no quoted code was found" > "/dev/stderr"; exit 1 }
     print blocks " blocks of C are in the files that they are from"
-}' README.md docs/*.md
+}' README.md CONTRIBUTING.md $(find docs -name '*.md' | sort)

@@ -1,4 +1,4 @@
-"""Writes docs/keras.md: what liana has of each name in Keras 3, read from Keras itself, from the tables of the layers that
+"""Writes docs/reference/keras.md: what liana has of each name in Keras 3, read from Keras itself, from the tables of the layers that
 are tested against it (tests/train/model/keras_vocabulary/), and from `liana list`.
 
     keras_page.py LIANA write      writes the page
@@ -15,7 +15,7 @@ os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PAGE = os.path.join(SOURCE, "docs", "keras.md")
+PAGE = os.path.join(SOURCE, "docs", "reference", "keras.md")
 sys.path[:0] = [os.path.join(SOURCE, "tests", "train", "model", "keras_vocabulary"), os.path.dirname(__file__)]
 import keras
 import vocabulary
@@ -136,9 +136,9 @@ def main():
     with open(PAGE) as file:
         old = file.read()
     for line in sorted(set(text.split("\n")) - set(old.split("\n"))):
-        print(f"docs/keras.md should have: {line}")
+        print(f"docs/reference/keras.md should have: {line}")
     for line in sorted(set(old.split("\n")) - set(text.split("\n"))):
-        print(f"docs/keras.md has: {line}")
+        print(f"docs/reference/keras.md has: {line}")
     for line in text.split("\n"):
         if "| not yet |" in line:
             print(f"not there yet: {line}")

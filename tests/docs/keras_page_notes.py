@@ -1,4 +1,4 @@
-"""What docs/keras.md says of names that liana leaves out, of those that are not quite Keras's, and of those that it should have."""
+"""What docs/reference/keras.md says of names that liana leaves out, of those that are not quite Keras's, and of those that it should have."""
 
 LEFT_OUT = {
     "callbacks": {

@@ -26,7 +26,7 @@ static void check(liana_status status)
     if (status != LIANA_OK) fail_msg("%s: %s", liana_status_name(status), liana_context_message(context));
 }
 
-/* ---- docs/onnx.md ---- */
+/* ---- docs/guides/onnx.md ---- */
 
 static void test_an_onnx_file(void **state)
 {
@@ -43,7 +43,7 @@ static void test_an_onnx_file(void **state)
     liana_model_destroy(m);
 }
 
-/* ---- docs/models.md ---- */
+/* ---- docs/guides/models.md ---- */
 
 static void test_inputs_and_outputs(void **state)
 {
@@ -153,7 +153,7 @@ static void test_a_model_on_tensors(void **state)
     liana_model_destroy(model);
 }
 
-/* ---- docs/training.md ---- */
+/* ---- docs/guides/training.md ---- */
 
 static liana_status epoch_end(void *user, liana_fit_context *fit)
 {
@@ -199,7 +199,7 @@ static void test_callbacks(void **state)
     liana_dataset_close(data);
 }
 
-/* ---- docs/losses-and-metrics.md and docs/data.md ---- */
+/* ---- docs/guides/losses-and-metrics.md and docs/guides/data.md ---- */
 
 enum { ROWS = 24 };
 

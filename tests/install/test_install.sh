@@ -256,7 +256,7 @@ fi
 
 echo "documents"
 documents=$there/share/doc/liana
-for file in LICENSE README.md docs/design/README.md docs/images/demo.png examples/mnist.c; do
+for file in LICENSE README.md docs/explanation/README.md docs/images/demo.png examples/mnist.c; do
     cmp "$here/../../$file" "$documents/$file" || fail "$file is not installed as it is"
 done
 manual=$(find "$there" -name liana.1)

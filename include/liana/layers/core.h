@@ -51,7 +51,7 @@ typedef struct liana_dense_options {
 
 /* A row of `embeddings` [input_dim, output_dim] for each id: [batch, ...] to [batch, ..., output_dim]. Ids are 0 to
  * input_dim - 1; of others the result is the row of the nearest of these. With .mask_zero the id 0 is padding: later
- * layers get a mask (see "masks" in docs/models.md). */
+ * layers get a mask (see "masks" in docs/guides/models.md). */
 typedef struct liana_embedding_options {
     LIANA_LAYER_OPTIONS;
     int64_t input_dim LIANA_DEFAULT_();

@@ -11,7 +11,7 @@ extern "C" {
 /* A function of Keras's `keras.ops` on its inputs, written as a call: "mean(axis=1, keepdims=true)", "subtract(x1=1)",
  * "get_item(key=[:, 1:, 0])". The inputs are the operands that the text does not give, in order: those of
  * "subtract(x1=1)" are 1 and the input. Axis 0 is the batch, whose examples do not meet: the function must leave it
- * where it is. The result has no mask. docs/models.md lists the functions. */
+ * where it is. The result has no mask. docs/guides/models.md lists the functions. */
 typedef struct liana_operation_options {
     LIANA_MERGE_OPTIONS;
     const char *function LIANA_DEFAULT_();

@@ -9,7 +9,7 @@
  *
  *   - TPU_LIBRARY_PATH, for tpu;
  *   - the folders of LIANA_PLUGIN_PATH, separated by colons;
- *   - liana/plugins in XDG_DATA_HOME or ~/.local/share, where docs/devices.md puts them;
+ *   - liana/plugins in XDG_DATA_HOME or ~/.local/share, where docs/guides/devices.md puts them;
  *   - the site-packages of VIRTUAL_ENV, of the user's and of the system's Python;
  *   - /lib and /usr/lib, for tpu.
  *

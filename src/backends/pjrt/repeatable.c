@@ -1,4 +1,4 @@
-/* The one table of settings that make programs repeatable (docs/design/pjrt.md). */
+/* The one table of settings that make programs repeatable (docs/explanation/pjrt.md). */
 #include "backends/pjrt/repeatable.h"
 
 #include <string.h>

@@ -413,9 +413,9 @@ const liana__command liana__subcommand_plan = {
             "per second, the efficiency (eff.: their share of what as many independent workers would reach), the\n"
             "exchange's share of the time, the best microbatch, what a worker sends for an update, its memory, and\n"
             "the part that takes most of a step. Writes no run folder.\n"
-            "docs/scaling.md explains it. With --device tpu it says instead what a TPU core makes of each layer:\n"
-            "how much of its matrix units and its memory is padding, and which shards and widths would waste\n"
-            "nothing (docs/devices.md). With --device gpu it compiles an update for a GPU that need not be there.\n",
+            "docs/guides/scaling.md explains it. With --device tpu it says instead what a TPU core makes of each\n"
+            "layer: how much of its matrix units and its memory is padding, and which shards and widths would waste\n"
+            "nothing (docs/guides/devices.md). With --device gpu it compiles an update for an absent GPU.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -55,7 +55,7 @@ static liana_status read_options(device_plan *own)
     if (is_gpu && !(is_described && liana__invocation_has(invocation, "compile"))) {
         return liana__fail(error, LIANA_INVALID_CONFIG,
                            "plan: --device gpu needs --compile, and --topology FILE.txtpb, a description of the GPU "
-                           "(docs/devices.md)");
+                           "(docs/guides/devices.md)");
     }
     if (is_described) return read_target(own);
     return liana__tpu_generation_find(own->topology, &own->generation, error);

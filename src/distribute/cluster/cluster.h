@@ -4,7 +4,7 @@
  * order: so each of them counts the operations, and the count is the key of the messages. A decision that hangs on
  * something that only one process has - a clock, a signal, a file - is told to all by the chief before anybody acts.
  *
- * Where the transport survives deaths, so does the cluster: see "deaths" below, and docs/design/cluster.md. */
+ * Where the transport survives deaths, so does the cluster: see "deaths" below, and docs/explanation/cluster.md. */
 #ifndef LIANA_DISTRIBUTE_CLUSTER_H
 #define LIANA_DISTRIBUTE_CLUSTER_H
 

@@ -1,8 +1,8 @@
 /* cluster_keys.h - the secret of a cluster: its holders get in, and nobody else reads their messages.
  *
  * A cluster has one secret, a CURVE25519 key in the file cluster.secret of a folder of mode 0700. Every process uses it
- * at both ends of its connections; each connection then has session keys of its own. docs/cluster.md says why there is
- * one and not one for each process. */
+ * at both ends of its connections; each connection then has session keys of its own. docs/guides/cluster.md says why
+ * there is one and not one for each process. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_CLUSTER_KEYS_H
 #define LIANA_DISTRIBUTE_TRANSPORT_CLUSTER_KEYS_H
 

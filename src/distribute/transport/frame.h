@@ -1,7 +1,7 @@
 /* frame.h - the frames on a wire between two processes of a cluster: a header of fixed size, and bytes.
  *
  * A message is cut into pieces, so that a heartbeat never waits for a large one. Each piece is a frame. The header is
- * little-endian. docs/design/transports.md has the table of its fields. */
+ * little-endian. docs/explanation/transports.md has the table of its fields. */
 #ifndef LIANA_DISTRIBUTE_TRANSPORT_FRAME_H
 #define LIANA_DISTRIBUTE_TRANSPORT_FRAME_H
 

@@ -1,7 +1,7 @@
 /* page.h - a page: one HTML file about runs that opens from disk, without a network.
  *
  * A page is page.html with page.css and the scripts *.js in it, and its data as one block of JSON: what the script
- * draws. docs/design/pages.md describes the data. Drawings become parts of them as they are, so a page shows the
+ * draws. docs/explanation/pages.md describes the data. Drawings become parts of them as they are, so a page shows the
  * numbers of the PNG and SVG files. */
 #ifndef LIANA_REPORT_PAGE_H
 #define LIANA_REPORT_PAGE_H

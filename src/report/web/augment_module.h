@@ -1,5 +1,5 @@
 /* augment_module.h - augmentation as a page in a browser calls it. WebAssembly's functions take and return numbers and
- * places in the module's memory, so there are no structs here. docs/design/augmentation.md says how it is built.
+ * places in the module's memory, so there are no structs here. docs/explanation/augmentation.md says how it is built.
  *
  * The functions are liana's augmentation itself: a list is read, checked and run by src/data/augment. A page makes a
  * list of stages with options as texts ("0.25", "bilinear", "[24, 24]"), prepares it for a shape, and runs it on images

@@ -2,7 +2,7 @@
  * resume.
  *
  * Names, sizes and times of files are compared. If a time differs, contents decide, so copied data count as the same.
- * docs/design/runs.md says which contents are read. */
+ * docs/explanation/runs.md says which contents are read. */
 #ifndef LIANA_TRAIN_DATA_STATE_H
 #define LIANA_TRAIN_DATA_STATE_H
 

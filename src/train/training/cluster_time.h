@@ -1,5 +1,5 @@
 /* cluster_time.h - how long a step takes in a cluster, foretold from measurements on one machine: pure arithmetic.
- * docs/design/scaling.md has the model. Seconds and bytes everywhere. */
+ * docs/explanation/scaling.md has the model. Seconds and bytes everywhere. */
 #ifndef LIANA_TRAIN_CLUSTER_TIME_H
 #define LIANA_TRAIN_CLUSTER_TIME_H
 
@@ -9,7 +9,7 @@
 
 /* Computes how many bytes the processes of a training send each other in an update.
  *
- * docs/design/cluster.md has the steps of an update. Counts that follow from the tree, the slices and the fixed
+ * docs/explanation/cluster.md has the steps of an update. Counts that follow from the tree, the slices and the fixed
  * messages are exact where no record is bad: tests/train/training/test_cluster_plan.c compares them with the counters
  * of clusters. */
 

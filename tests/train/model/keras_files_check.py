@@ -56,7 +56,7 @@ model.save("back.keras")
 model.save("back.h5")
 model.save_weights("back.weights.h5")
 
-# docs/models.md
+# docs/guides/models.md
 if len(inputs) == 1:
     given = next(iter(inputs.values()))
     model.export("saved_model", verbose=False)

@@ -1,5 +1,5 @@
 /* liana plan: the bytes that it foretells are those that clusters send, its times are those of the formulas in
- * docs/design/scaling.md, and the command's messages and refusals are right. */
+ * docs/explanation/scaling.md, and the command's messages and refusals are right. */
 #include "harness/cluster/hub.h"
 #include "harness/command_run.h"
 #include "harness/pjrt_plugin.h"

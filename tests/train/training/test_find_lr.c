@@ -343,7 +343,7 @@ static void test_failures_in_c(void **state)
     liana__tiny_fit_close(&own);
 }
 
-/* ---- docs/experiments.md ---- */
+/* ---- docs/guides/experiments.md ---- */
 
 static void check(liana_status status)
 {

@@ -71,7 +71,7 @@ COMMON = {
     "dtype": [None],
     "trainable": [None],
 }
-# Arguments that liana does not have on purpose, in any layer; the reasons stand in docs/keras.md.
+# Arguments that liana does not have on purpose, in any layer; the reasons stand in docs/reference/keras.md.
 LEFT_OUT_ARGUMENTS = {
     "data_format": "channels_last alone",
     "quantization_config": "quantisation",

@@ -1,0 +1,110 @@
+"""Checks the links of all documents: each file that a link names exists, and each anchor is a heading there. Links to
+other sites are not opened. Anchors are made from headings as GitHub makes them.
+
+    check_links.py FOLDER          checks the documents of a tree
+    check_links.py --self-test     shows that wrong links are caught
+"""
+import os
+import re
+import sys
+import tempfile
+
+LINK = re.compile(r"\]\(([^()\s]+)\)|\b(?:href|src)=\"([^\"]+)\"")
+
+
+def documents_of(root):
+    """README.md, CONTRIBUTING.md, CHANGELOG.md and every page of docs, bench and examples, relative to the root."""
+    found = [name for name in sorted(os.listdir(root)) if name.endswith(".md")]
+    for top in ("docs", "bench", "examples", "bindings"):
+        for folder, _, names in sorted(os.walk(os.path.join(root, top))):
+            found += [os.path.relpath(os.path.join(folder, name), root) for name in sorted(names) if name.endswith(".md")]
+    return found
+
+
+def lines_of(text):
+    """(number, line) of the lines outside of quoted code."""
+    inside = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("```"):
+            inside = not inside
+        elif not inside:
+            yield number, line
+
+
+def anchors_of(text):
+    """The anchors of a page's headings: lower case, spaces as hyphens, other signs left out, repeated ones numbered."""
+    anchors, counts = set(), {}
+    for _, line in lines_of(text):
+        anchors.update(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", line))
+        heading = re.match(r"#{1,6} +(.*?) *#*$", line)
+        if not heading:
+            continue
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.group(1))
+        name = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
+        number = counts.get(name, 0)
+        counts[name] = number + 1
+        anchors.add(f"{name}-{number}" if number else name)
+    return anchors
+
+
+def links_of(text):
+    for number, line in lines_of(text):
+        for found in LINK.finditer(re.sub(r"`[^`]*`", "", line)):
+            yield number, found.group(1) or found.group(2)
+
+
+def wrong_links(root):
+    texts, anchors, wrong, count = {}, {}, [], 0
+    for document in documents_of(root):
+        with open(os.path.join(root, document), encoding="utf-8") as file:
+            texts[document] = file.read()
+        anchors[document] = anchors_of(texts[document])
+    for document, text in texts.items():
+        for number, link in links_of(text):
+            if re.match(r"[a-z]+:", link):
+                continue
+            count += 1
+            path, _, anchor = link.partition("#")
+            target = os.path.normpath(os.path.join(os.path.dirname(document), path)) if path else document
+            place = f"{document}:{number}: "
+            if target.startswith("..") or not os.path.exists(os.path.join(root, target)):
+                wrong.append(f"{place}the link to {link} leads nowhere: there is no {target}")
+            elif anchor and target not in anchors:
+                wrong.append(f"{place}{link} names a heading of {target}, which is no document")
+            elif anchor and anchor not in anchors[target]:
+                wrong.append(f"{place}{target} has no heading with the anchor #{anchor}")
+    return wrong, count, len(texts)
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as root:
+        os.makedirs(os.path.join(root, "docs", "guides"))
+
+        def write(name, text):
+            with open(os.path.join(root, name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+        write("docs/guides/a.md", "# Train: 2 `x_y`, or more\n## Same\n## Same\n```\n# no heading\n```\n")
+        good = "[1](docs/guides/a.md#train-2-x_y-or-more) [2](docs/guides/a.md#same-1) [3](docs/) `[4](no.md)` [5](https://x/#y)\n"
+        write("README.md", good)
+        assert wrong_links(root) == ([], 3, 2), wrong_links(root)
+        for link in ("docs/b.md", "docs/guides/a.md#same-2", "docs/guides/a.md#no-heading", "#none", "../x.md", "docs/guides#x"):
+            write("README.md", good + f"[6]({link})\n")
+            wrong = wrong_links(root)[0]
+            assert len(wrong) == 1 and wrong[0].startswith("README.md:2: "), (link, wrong)
+    print("every wrong link is caught")
+
+
+def main():
+    if sys.argv[1] == "--self-test":
+        self_test()
+        return 0
+    wrong, count, documents = wrong_links(sys.argv[1])
+    for line in wrong:
+        print(line, file=sys.stderr)
+    print(f"{count} links in {documents} documents, {len(wrong)} wrong")
+    return 1 if wrong or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

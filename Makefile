@@ -98,7 +98,7 @@ bench: ## measure speed and memory of liana, PyTorch, JAX and TensorFlow: a tabl
 	bench/bench.sh $(BUILD)
 	bench/bench_page.sh $(BUILD) || [ $$? -eq 77 ]
 
-bench-docs: ## the same, written into docs/performance.md and docs/images
+bench-docs: ## the same, written into bench/peers.md and docs/images
 	$(MAKE) bench DOCS=yes
 
 check-batches: ## run all subcommands with batches of all sizes, one example and none, under AddressSanitizer and UndefinedBehaviorSanitizer, in $(BUILD)-asan-plain (long)

@@ -285,13 +285,13 @@ if [ "${DOCS:-no}" = yes ]; then
             while ((getline line < table) > 0) print line
             print "```"
             print ""
-            print "![The same as bars: liana and its peers on one machine](images/bench.png)"
+            print "![The same as bars: liana and its peers on one machine](../docs/images/bench.png)"
             inside = 1
         }
         /^<!-- bench: end -->$/ { inside = 0 }
-        !inside || /^<!-- bench: end -->$/ { if (!/^<!-- bench: begin -->$/) print }' "$docs/performance.md" \
-        >"$out/performance.md"
-    cp "$out/performance.md" "$docs/performance.md"
+        !inside || /^<!-- bench: end -->$/ { if (!/^<!-- bench: begin -->$/) print }' "$here/peers.md" \
+        >"$out/peers.md"
+    cp "$out/peers.md" "$here/peers.md"
     cp "$out/plot.png" "$docs/images/bench.png"
     cp "$out/plot.svg" "$docs/images/bench.svg"
 fi

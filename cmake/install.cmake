@@ -24,6 +24,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/liana DESTINATION ${CMAKE_INSTAL
 # As they lie in the tree, so that links between them lead somewhere.
 install(FILES LICENSE README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY bench DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 
 # The manual page is the command's own help.
 set(LIANA_MANUAL ${PROJECT_BINARY_DIR}/generated/liana.1)

@@ -150,7 +150,7 @@ const liana__command liana__subcommand_profile = {
     .summary = "Show where the time of a training step goes",
     .help = "Opens everything as for training, measures what this machine can do, and trains for a few steps.\n"
             "Prints for each op its time, its rates, its share of what the machine can do (the roofline), the\n"
-            "kernel that ran, and why better kernels declined. Writes no run folder. docs/performance.md\n"
+            "kernel that ran, and why better kernels declined. Writes no run folder. docs/guides/profile.md\n"
             "explains how to read it.\n",
     .options = options,
     .min_operands = 1,

@@ -19,7 +19,7 @@
  *   gradient of window  = G^T (sum over tiles of (B^T d B) * (A dy A^T)) G
  *
  * The points are 0, +-3/4, +-3/2 for m = 4; without -3/2 for m = 3. The usual points 0, +-1, +-2 lose a digit. These
- * make about twice the rounding errors of a direct sum (docs/performance.md has the measured ones). Errors are small
+ * make about twice the rounding errors of a direct sum (bench/products.md has the measured ones). Errors are small
  * compared with the largest numbers that a tile sees, not compared with each of its results. */
 #ifndef LIANA_KERNELS_WINOGRAD_H
 #define LIANA_KERNELS_WINOGRAD_H

@@ -77,7 +77,7 @@ static inline winograd_grid winograd_grid_of(const liana__geometry *g, bool turn
 enum { WINOGRAD_LARGEST_KERNEL = 64 << 20 };
 
 /* Whether fewer products take less time than direct sums, on a processor with that instruction set; as bench_products
- * measures it, with oneDNN 2.6 and direct sums (docs/performance.md). */
+ * measures it, with oneDNN 2.6 and direct sums (bench/products.md). */
 static inline bool winograd_preferred(const winograd_grid *grid, int64_t channels, int64_t filters, liana_dtype dtype,
                                       liana__isa isa, const char **reason)
 {

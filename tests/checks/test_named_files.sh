@@ -12,7 +12,7 @@ check() { # ROOT
         {
             printf '%s\n' "$files" | sed 's/^/file /; s/\.in$//'
             # Links begin where their document is: ../examples/line.c.
-            grep -noE '[A-Za-z0-9_./*-]+' README.md CONTRIBUTING.md $(find docs -name '*.md' | sort) |
+            grep -noE '[A-Za-z0-9_./*-]+' README.md CONTRIBUTING.md $(find docs bench -name '*.md' 2>/dev/null | sort) |
                 sed -nE 's/^([^:]*:[^:]*):(\.\.\/)*/name \1 /p'
         } | awk '
             function escape(text) { gsub(/[.+]/, "[&]", text); gsub(/\*/, "[^/]*", text); return text }

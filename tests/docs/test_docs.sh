@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the commands that the documents show: every ```sh block of README.md, CONTRIBUTING.md and docs/, in order, each
-# document in a fresh copy of the tree (with the build, and the test data next to it). A comment on the line before a
+# Runs the commands that the documents show: every ```sh block of README.md, CONTRIBUTING.md, docs/ and bench/, in order,
+# each document in a fresh copy of the tree (with the build, and the test data next to it). A comment on the line before a
 # block says otherwise:
 #   <!-- test: long -->      takes minutes or needs the network: run with --long only (make check-docs-long), when
 #                            every block is run, in a build of its own
@@ -45,7 +45,7 @@ needed() {
 }
 blocks=0
 left=0
-for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.md "$source"/docs/*/*.md; do
+for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.md "$source"/docs/*/*.md "$source"/bench/*.md; do
     [ -e "$document" ] || continue
     name=${document#"$source"/}
     [ -z "$plugin" ] || grep -q '^<!-- test: plugin -->$' "$document" || continue

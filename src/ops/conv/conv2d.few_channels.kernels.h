@@ -18,7 +18,7 @@ enum {
     MOST_TAPS = 9,                                    /* the same for the gradient */
 };
 
-/* Measured (docs/performance.md): for each instruction set alike, for where one declines the next is asked. */
+/* Measured (bench/small-images.md): for each instruction set alike, for where one declines the next is asked. */
 static const char *why_not(const liana__node *node, const liana__geometry *g)
 {
     bool forward = node->op == &liana__op_conv2d, is_bf16 = node->inputs[0]->dtype == LIANA_BF16;

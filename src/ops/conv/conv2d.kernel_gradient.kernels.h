@@ -23,7 +23,7 @@ static bool is_applicable(const liana__node *node, const char **reason)
 enum { LEAST_GRADIENT = 1 << 20 };
 #endif
 
-/* As bench_products measures it, with oneDNN 2.6 (docs/performance.md). Packing pays if a window has several cells.
+/* As bench_products measures it, with oneDNN 2.6 (bench/products.md). Packing pays if a window has several cells.
  * Single pixels are products without packing; but with AVX2 oneDNN's are slow if rows are 2 KiB apart in memory. */
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {

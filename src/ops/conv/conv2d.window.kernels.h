@@ -50,7 +50,7 @@ static bool prefers_gradient(const liana__geometry *g, const char **reason)
     return 10 * g->batch * g->output[0] * g->output[1] >= 9 * w.count;
 }
 
-/* As bench_products measures it on an Intel with AMX (docs/performance.md). */
+/* As bench_products measures it on an Intel with AMX (bench/products.md). */
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)
 {
     (void)isa;

@@ -60,7 +60,7 @@ static bool is_applicable(const liana__node *node, const char **reason)
     return winograd_is_window(&p.conv);
 }
 
-/* Transforming the kernel pays for few tiles already (docs/performance.md). */
+/* Transforming the kernel pays for few tiles already (bench/products.md). */
 enum { LEAST_TILES = 16 };
 
 static bool is_preferred(const liana__node *node, liana__isa isa, const char **reason)

@@ -24,7 +24,7 @@ static bool product_dtype_applicable(const liana__node *node, const char **reaso
 }
 
 #if defined(LIANA__TILES_OF_AMX)
-/* As bench_products measures it on an Intel with AMX (docs/performance.md): oneDNN 2.6 is as fast or a little faster if
+/* As bench_products measures it on an Intel with AMX (bench/products.md): oneDNN 2.6 is as fast or a little faster if
  * a matrix is packed for few rows, and slower elsewhere. A tile of rows pays from 8 rows on. */
 static bool product_preferred(const liana__product *p, const liana__node *node, liana__isa isa, const char **reason)
 {

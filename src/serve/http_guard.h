@@ -7,7 +7,7 @@
 
 typedef struct liana__http_guard {
     int port;
-    bool is_local;     /* it listens on this machine alone: only its own names are a Host */
+    bool is_local; /* it listens on this machine alone: only its own names are a Host */
     bool has_tls;
     const char *hosts; /* more names, separated by commas; NULL: none */
     const char *token; /* of the header; NULL: none */

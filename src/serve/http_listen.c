@@ -53,9 +53,9 @@ liana_status liana__http_listen(const char *address, int port, const char *what,
     if (!address) address = "127.0.0.1";
     *own = (liana__http_listener){.descriptor = -1};
     if (!read_address(address, port, &wanted)) {
-        return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "'%.100s' is no address of this machine; expected one of IPv4 or IPv6: 0.0.0.0 and :: are all",
-                           address);
+        return liana__fail(
+            error, LIANA_INVALID_CONFIG,
+            "'%.100s' is no address of this machine; expected one of IPv4 or IPv6: 0.0.0.0 and :: are all", address);
     }
     own->is_v6 = wanted.any.sa_family == AF_INET6;
     snprintf(own->host, sizeof own->host, own->is_v6 ? "[%s]" : "%s", address);
@@ -64,8 +64,8 @@ liana_status liana__http_listen(const char *address, int port, const char *what,
     if (own->descriptor >= 0) close(own->descriptor);
     if (reason == EADDRINUSE) {
         return liana__fail(error, LIANA_IO_ERROR,
-                           "port %d of %s is in use; give another one (%s=PORT), or none: then a free one is taken", port,
-                           address, what);
+                           "port %d of %s is in use; give another one (%s=PORT), or none: then a free one is taken",
+                           port, address, what);
     }
     return liana__fail(error, LIANA_IO_ERROR, "port %d of %s cannot be opened: %s", port, address, strerror(reason));
 }

@@ -41,7 +41,7 @@ struct liana__http_server {
 };
 
 /* A request. */
-typedef struct visit {
+typedef struct web_visit {
     liana__http_server *server;
     liana__http_guest *guest;
     char *body;
@@ -49,7 +49,7 @@ typedef struct visit {
     unsigned refusal;             /* a status, which the whole request gets; 0: none */
     double begin;
     liana__web_request request;
-} visit;
+} web_visit;
 
 const char *liana__web_query(const liana__web_request *request, const char *name)
 {
@@ -76,7 +76,7 @@ const char *liana__web_client(const liana__web_request *request, char text[64])
 
 /* ---- answers ---- */
 
-static enum MHD_Result queue(const visit *visit, const liana__http_answer *answer, struct MHD_Response *response)
+static enum MHD_Result queue(const web_visit *visit, const liana__http_answer *answer, struct MHD_Response *response)
 {
     static const char *const headers[][2] = {{"Cache-Control", "no-store"},
                                              {"X-Content-Type-Options", "nosniff"},
@@ -85,8 +85,8 @@ static enum MHD_Result queue(const visit *visit, const liana__http_answer *answe
                                              {"Cross-Origin-Resource-Policy", "same-origin"}};
     if (!response) return MHD_NO;
     liana__http_server *server = visit->server;
-    enum MHD_Result added = MHD_add_response_header(response, "Content-Type",
-                                                    answer->type ? answer->type : "text/plain; charset=utf-8");
+    enum MHD_Result added =
+        MHD_add_response_header(response, "Content-Type", answer->type ? answer->type : "text/plain; charset=utf-8");
     for (size_t i = 0; i < sizeof headers / sizeof *headers && added == MHD_YES; i++) {
         added = MHD_add_response_header(response, headers[i][0], headers[i][1]);
     }
@@ -155,7 +155,7 @@ static struct MHD_Response *make_body(liana__http_answer *answer)
     return response;
 }
 
-static enum MHD_Result send_answer(const visit *visit, liana__http_answer *answer)
+static enum MHD_Result send_answer(const web_visit *visit, liana__http_answer *answer)
 {
     const liana__http_options *options = &visit->server->options;
     const size_t bytes = answer->next ? 0 : answer->body.length;
@@ -169,7 +169,7 @@ static enum MHD_Result send_answer(const visit *visit, liana__http_answer *answe
     return queued;
 }
 
-static enum MHD_Result say(const visit *visit, unsigned status, const char *text, bool closes)
+static enum MHD_Result say(const web_visit *visit, unsigned status, const char *text, bool closes)
 {
     liana__http_answer answer = {.status = status, .closes = closes};
     if (status == MHD_HTTP_UNAUTHORIZED) {
@@ -190,7 +190,7 @@ static enum MHD_Result say(const visit *visit, unsigned status, const char *text
     return send_answer(visit, &answer);
 }
 
-static enum MHD_Result refuse(const visit *visit, unsigned status)
+static enum MHD_Result refuse(const web_visit *visit, unsigned status)
 {
     switch (status) {
     case MHD_HTTP_CONTENT_TOO_LARGE: return say(visit, status, "The body is larger than this server takes.\n", true);
@@ -204,7 +204,7 @@ static enum MHD_Result refuse(const visit *visit, unsigned status)
 /* ---- bodies ---- */
 
 /* A refused body is read to its end, and not kept: a client that writes does not read an answer before. */
-static void keep(visit *visit, const char *bytes, size_t size)
+static void keep(web_visit *visit, const char *bytes, size_t size)
 {
     const liana__http_options *options = &visit->server->options;
     if (!options->max_body || visit->refusal) return;
@@ -232,7 +232,7 @@ static void keep(visit *visit, const char *bytes, size_t size)
 }
 
 /* Inflates a body that says that it is gzip. Returns a status; 0: all is well. */
-static unsigned inflate_body(visit *visit)
+static unsigned inflate_body(web_visit *visit)
 {
     const liana__http_options *options = &visit->server->options;
     const char *encoding = liana__web_header(&visit->request, "Content-Encoding");
@@ -243,8 +243,8 @@ static unsigned inflate_body(visit *visit)
     if (strcasecmp(encoding, "gzip") != 0 && strcasecmp(encoding, "x-gzip") != 0)
         return MHD_HTTP_UNSUPPORTED_MEDIA_TYPE;
     if (!visit->size || !liana__is_gzip((const uint8_t *)visit->body, visit->size)) return MHD_HTTP_BAD_REQUEST;
-    const liana_status status = liana__inflate("the body", (const uint8_t *)visit->body, visit->size,
-                                               options->max_body, &inflated, &size, &error);
+    const liana_status status = liana__inflate("the body", (const uint8_t *)visit->body, visit->size, options->max_body,
+                                               &inflated, &size, &error);
     if (status == LIANA_OUT_OF_RANGE) return MHD_HTTP_CONTENT_TOO_LARGE;
     if (status == LIANA_OUT_OF_MEMORY) return MHD_HTTP_SERVICE_UNAVAILABLE;
     if (status != LIANA_OK) return MHD_HTTP_BAD_REQUEST;
@@ -272,7 +272,7 @@ static const char *find_path(const liana__http_server *server, const char *url)
 }
 
 /* Answers a request that may not be asked, and says so; *queued is the result. */
-static bool turn_away(visit *visit, const char *url, enum MHD_Result *queued)
+static bool turn_away(web_visit *visit, const char *url, enum MHD_Result *queued)
 {
     const liana__http_server *server = visit->server;
     const char *fault = liana__http_guard_fault(&server->guard, liana__web_header(&visit->request, "Host"),
@@ -285,8 +285,7 @@ static bool turn_away(visit *visit, const char *url, enum MHD_Result *queued)
     if (fault) {
         *queued = say(visit, MHD_HTTP_FORBIDDEN, fault, true);
     } else if (!path) {
-        *queued =
-            say(visit, MHD_HTTP_FORBIDDEN, "The address needs its token: open the one that liana said.\n", true);
+        *queued = say(visit, MHD_HTTP_FORBIDDEN, "The address needs its token: open the one that liana said.\n", true);
     } else if (!is_public && !is_known) {
         *queued = say(visit, MHD_HTTP_UNAUTHORIZED, "This server needs its token: Authorization: Bearer TOKEN\n", true);
     } else if (!visit->request.is_post && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
@@ -301,10 +300,10 @@ static bool turn_away(visit *visit, const char *url, enum MHD_Result *queued)
 static enum MHD_Result begin_visit(liana__http_server *server, struct MHD_Connection *connection, const char *url,
                                    const char *method, void **state)
 {
-    visit *own = calloc(1, sizeof *own);
+    web_visit *own = calloc(1, sizeof *own);
     if (!own) return MHD_NO;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    *own = (visit){.server = server, .begin = liana__clock_seconds()};
+    *own = (web_visit){.server = server, .begin = liana__clock_seconds()};
     own->guest = info ? info->socket_context : NULL;
     own->request = (liana__web_request){.method = method, .path = url, .connection = connection};
     *state = own;
@@ -323,7 +322,7 @@ static enum MHD_Result take(void *user, struct MHD_Connection *connection, const
     liana__http_server *server = user;
     (void)version;
     if (!*state) return begin_visit(server, connection, url, method, state);
-    visit *own = *state;
+    web_visit *own = *state;
     enum MHD_Result queued;
     if (*upload_size) {
         keep(own, upload, *upload_size);
@@ -345,7 +344,7 @@ static enum MHD_Result take(void *user, struct MHD_Connection *connection, const
 static void end_visit(void *user, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code)
 {
     liana__http_server *server = user;
-    visit *own = *state;
+    web_visit *own = *state;
     (void)connection, (void)code;
     if (!own) return;
     liana__http_guest_starts(server->deadlines, own->guest);
@@ -403,13 +402,14 @@ static liana_status start_daemon(liana__http_server *server, const liana__http_l
                                          {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)options->key},
                                          {MHD_OPTION_END, 0, NULL}};
     const unsigned most = options->max_connections ? options->max_connections : (unsigned)MOST_CONNECTIONS;
-    server->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, take, server, MHD_OPTION_EXTERNAL_LOGGER, note_fault, server, MHD_OPTION_LISTEN_SOCKET,
-        listener->descriptor, MHD_OPTION_CONNECTION_LIMIT, most, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        options->max_connections_each, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_MEMORY, MHD_OPTION_NOTIFY_COMPLETED, end_visit, server,
-        MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_ARRAY,
-        has_tls ? tls : &tls[sizeof tls / sizeof *tls - 1], MHD_OPTION_END);
+    server->daemon =
+        MHD_start_daemon(flags, 0, NULL, NULL, take, server, MHD_OPTION_EXTERNAL_LOGGER, note_fault, server,
+                         MHD_OPTION_LISTEN_SOCKET, listener->descriptor, MHD_OPTION_CONNECTION_LIMIT, most,
+                         MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->max_connections_each,
+                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                         (size_t)HEADER_MEMORY, MHD_OPTION_NOTIFY_COMPLETED, end_visit, server,
+                         MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_ARRAY,
+                         has_tls ? tls : &tls[sizeof tls / sizeof *tls - 1], MHD_OPTION_END);
     if (server->daemon) return LIANA_OK;
     return liana__fail(error, LIANA_IO_ERROR, "port %d of %s cannot be served%s%s%s", listener->port, listener->host,
                        *server->fault ? ": " : "", server->fault,

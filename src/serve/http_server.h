@@ -58,7 +58,7 @@ typedef struct liana__http_options {
     bool token_in_path; /* a new one for each server */
     const char *token;  /* NULL: none */
     bool (*is_public)(const char *path);
-    const char *hosts;            /* more names of this server, separated by commas: of a proxy; NULL: none */
+    const char *hosts;             /* more names of this server, separated by commas: of a proxy; NULL: none */
     const char *certificate, *key; /* TLS: PEM texts; NULL: plain HTTP */
 
     /* ---- limits ---- */

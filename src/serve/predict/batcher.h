@@ -22,9 +22,9 @@ typedef struct liana__batch_model {
 } liana__batch_model;
 
 typedef struct liana__batcher_options {
-    double timeout;       /* seconds that a batch waits for more examples; 0: none */
-    int64_t max_waiting;  /* examples */
-    double max_seconds;   /* that a request may wait for its turn; 0: no limit */
+    double timeout;      /* seconds that a batch waits for more examples; 0: none */
+    int64_t max_waiting; /* examples */
+    double max_seconds;  /* that a request may wait for its turn; 0: no limit */
     /* A batch was run. On the batcher's thread; may be NULL. */
     void (*on_batch)(void *user, int64_t examples, double seconds);
     void *user;

@@ -47,20 +47,19 @@ const char *liana__json_describe(liana__json_reader *reader, char text[64])
 {
     const char next = liana__json_peek(reader);
     const size_t left = (size_t)(reader->end - reader->at);
-    const char *word = next == '{'   ? "an object"
-                       : next == '[' ? "a list"
-                       : next == 0   ? "the end"
-                                     : NULL;
+    const char *word = next == '{' ? "an object" : next == '[' ? "a list" : next == 0 ? "the end" : NULL;
     if (word) {
         snprintf(text, 64, "%s", word);
         return text;
     }
-    const size_t length = left < 24 ? left : 24;
-    snprintf(text, 64, "%s %.*s%s", next == '"' ? "the text" : "found:", (int)length, reader->at, left > 24 ? "..." : "");
+    size_t length = 0;
+    while (length < left && length < 24 && !strchr(",]} \t\r\n", reader->at[length])) length++;
+    if (!length) length = left != 0;
+    snprintf(text, 64, "%s%.*s%s", next == '"' ? "the text " : "", (int)length, reader->at, length == 24 ? "..." : "");
     for (char *at = text; *at; at++) {
         if ((unsigned char)*at < ' ' || (unsigned char)*at > '~') *at = '?';
     }
-    return next == '"' ? text : text + (strncmp(text, "found: ", 7) == 0 ? 7 : 0);
+    return text;
 }
 
 /* ---- lists and objects ---- */
@@ -94,7 +93,8 @@ liana_status liana__json_next(liana__json_reader *reader, char bracket, bool *fi
     }
     if (was_first) return LIANA_OK;
     if (next != ',') {
-        return liana__json_fail(reader, "found %s, expected a comma or '%c'", liana__json_describe(reader, found), close);
+        return liana__json_fail(reader, "found %s, expected a comma or '%c'", liana__json_describe(reader, found),
+                                close);
     }
     reader->at++;
     return LIANA_OK;
@@ -365,7 +365,8 @@ static bool scan_number(const char *at, const char *end, digits *own)
         const bool is_negative = at < end && *at == '-';
         at += at < end && (*at == '-' || *at == '+');
         begin = at;
-        for (; at < end && *at >= '0' && *at <= '9'; at++) exponent = exponent < 100000 ? exponent * 10 + *at - '0' : exponent;
+        for (; at < end && *at >= '0' && *at <= '9'; at++)
+            exponent = exponent < 100000 ? exponent * 10 + *at - '0' : exponent;
         if (at == begin) return false;
         own->exponent += is_negative ? -exponent : exponent;
     }
@@ -393,8 +394,7 @@ static bool compute_long(const digits *own, double *value)
                                          1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
     if (LDBL_MANT_DIG < 64 || !own->is_exact || own->exponent < -27 || own->exponent > 27) return false;
     const long double mantissa = (long double)own->mantissa;
-    const long double whole =
-        own->exponent < 0 ? mantissa / powers[-own->exponent] : mantissa * powers[own->exponent];
+    const long double whole = own->exponent < 0 ? mantissa / powers[-own->exponent] : mantissa * powers[own->exponent];
     *value = (double)whole;
     if ((long double)*value == whole) return true;
     const double next = nextafter(*value, whole > (long double)*value ? (double)INFINITY : 0);

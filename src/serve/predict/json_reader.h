@@ -5,8 +5,8 @@
 #ifndef LIANA_SERVE_PREDICT_JSON_READER_H
 #define LIANA_SERVE_PREDICT_JSON_READER_H
 
-#include "base/memory.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <stdint.h>
 
@@ -33,11 +33,11 @@ liana_status liana__json_next(liana__json_reader *reader, char bracket, bool *fi
 liana_status liana__json_read_key(liana__json_reader *reader, liana__arena *arena, const char **key) LIANA_MUST_USE;
 
 /* A text, in UTF-8. In the arena, ended by a 0, though it may hold others. */
-liana_status liana__json_read_text(liana__json_reader *reader, liana__arena *arena, const char **text,
-                                   size_t *size) LIANA_MUST_USE;
+liana_status liana__json_read_text(liana__json_reader *reader, liana__arena *arena, const char **text, size_t *size)
+    LIANA_MUST_USE;
 /* A text of base64, standard or URL-safe, with or without padding: its bytes, in the arena. */
-liana_status liana__json_read_base64(liana__json_reader *reader, liana__arena *arena, const void **bytes,
-                                     size_t *size) LIANA_MUST_USE;
+liana_status liana__json_read_base64(liana__json_reader *reader, liana__arena *arena, const void **bytes, size_t *size)
+    LIANA_MUST_USE;
 
 typedef struct liana__json_number {
     double number; /* may be NaN or infinite: a word. A number beyond doubles fails */

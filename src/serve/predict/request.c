@@ -26,9 +26,10 @@ void *liana__request_row(const liana__request *request, const liana__request_for
 liana_status liana__request_grow(liana__request *request, const liana__request_form *form, liana__error *error)
 {
     if (request->count == form->max_examples) {
-        return liana__fail(error, LIANA_OUT_OF_RANGE,
-                           "the request has more than %lld examples; send fewer at once, or serve with a larger --queue",
-                           (long long)form->max_examples);
+        return liana__fail(
+            error, LIANA_OUT_OF_RANGE,
+            "the request has more than %lld examples; send fewer at once, or serve with a larger --queue",
+            (long long)form->max_examples);
     }
     request->budget = form->budget;
     for (size_t i = 0; i < form->num_inputs; i++) {
@@ -64,9 +65,9 @@ typedef struct parser {
     liana__json_reader reader;
     liana__request *request;
     const liana__request_form *form;
-    const char *list;     /* "instances", "inputs", "examples" */
-    int64_t example;      /* of the list; -1: none */
-    const char *name;     /* of the input; NULL: it has no name there */
+    const char *list; /* "instances", "inputs", "examples" */
+    int64_t example;  /* of the list; -1: none */
+    const char *name; /* of the input; NULL: it has no name there */
     int64_t indices[LIANA_MAX_RANK];
     int num_indices;
     bool given[LIANA_MAX_COMPONENTS];
@@ -91,8 +92,8 @@ static const char *print_shape(const liana_predictor_port *port, char text[128])
 {
     size_t length = (size_t)snprintf(text, 128, "[");
     for (int i = 1; i < port->shape.rank && length < 100; i++) {
-        length += (size_t)snprintf(text + length, 128 - length, "%s%lld", i > 1 ? ", " : "",
-                                   (long long)port->shape.dims[i]);
+        length +=
+            (size_t)snprintf(text + length, 128 - length, "%s%lld", i > 1 ? ", " : "", (long long)port->shape.dims[i]);
     }
     snprintf(text + length, 128 - length, "]");
     return text;
@@ -141,7 +142,8 @@ static liana_status read_float(parser *own, float *value)
     LIANA_TRY(liana__json_read_number(&own->reader, &number));
     *value = (float)number.number;
     if (isfinite(*value)) return LIANA_OK;
-    if (isfinite(number.number)) return liana__json_fail(&own->reader, "the number %g does not fit a float32", number.number);
+    if (isfinite(number.number))
+        return liana__json_fail(&own->reader, "the number %g does not fit a float32", number.number);
     return liana__json_fail(&own->reader, "found %s; a model computes with finite numbers only",
                             isnan(number.number) ? "NaN" : "an infinite number");
 }
@@ -399,8 +401,12 @@ static const char *const member_names[] = {"signature_name", "instances", "input
 /* TensorFlow's own names are those of every model: there is one signature. */
 static liana_status read_signature(parser *own)
 {
-    static const char *const known[] = {"", "serving_default", "tensorflow/serving/predict",
-                                        "tensorflow/serving/classify", "tensorflow/serving/regress", NULL};
+    static const char *const known[] = {"",
+                                        "serving_default",
+                                        "tensorflow/serving/predict",
+                                        "tensorflow/serving/classify",
+                                        "tensorflow/serving/regress",
+                                        NULL};
     LIANA__SCOPED(liana__arena) arena = {0};
     const char *name;
     size_t size;

@@ -9,6 +9,7 @@
 #ifndef LIANA_SERVE_PREDICT_REQUEST_H
 #define LIANA_SERVE_PREDICT_REQUEST_H
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "serve/byte_budget.h"
 
@@ -41,16 +42,16 @@ typedef enum liana__request_kind { LIANA__REQUEST_PREDICT, LIANA__REQUEST_EXAMPL
 /* Errors: INVALID_ARGUMENT with the place, "instances[3].x[2]: ..."; those of images; UNAVAILABLE (the budget);
  * OUT_OF_RANGE (too many examples); OUT_OF_MEMORY. */
 liana_status liana__request_read_json(liana__request *request, const liana__request_form *form,
-                                      liana__request_kind kind, const char *body, size_t size,
-                                      liana__error *error) LIANA_MUST_USE;
+                                      liana__request_kind kind, const char *body, size_t size, liana__error *error)
+    LIANA_MUST_USE;
 /* Images as they are: the body is one, or `type` is that of a form, "multipart/form-data; boundary=...". */
 liana_status liana__request_read_images(liana__request *request, const liana__request_form *form, const char *type,
                                         const char *body, size_t size, liana__error *error) LIANA_MUST_USE;
 void liana__request_free(liana__request *request);
 
 /* Makes room for one more example; its row of an input is then liana__request_row(request, form, input). For readers. */
-liana_status liana__request_grow(liana__request *request, const liana__request_form *form,
-                                 liana__error *error) LIANA_MUST_USE;
+liana_status liana__request_grow(liana__request *request, const liana__request_form *form, liana__error *error)
+    LIANA_MUST_USE;
 void *liana__request_row(const liana__request *request, const liana__request_form *form, size_t input);
 /* Bytes of an example of an input. */
 size_t liana__request_row_bytes(const liana_predictor_port *input);

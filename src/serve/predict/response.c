@@ -181,8 +181,7 @@ static void add_columns(liana__text *text, const liana__response_rows *rows)
         liana__text_add_bytes(text, "[", 1);
         for (int64_t row = 0; row < rows->count; row++) {
             add_comma(text, row == 0);
-            add_axis(text, &rows->outputs[i].shape, 1,
-                     rows->values + row * rows->num_values + rows->outputs[i].offset);
+            add_axis(text, &rows->outputs[i].shape, 1, rows->values + row * rows->num_values + rows->outputs[i].offset);
         }
         liana__text_add_bytes(text, "]", 1);
     }
@@ -215,7 +214,7 @@ static void add_label(liana__text *text, const liana_predictor_port *output, int
 {
     char number[24];
     snprintf(number, sizeof number, "%lld", (long long)class);
-    const bool has_name = output->class_names && (size_t)class < output->num_class_names;
+    const bool has_name = output->class_names && (size_t) class < output->num_class_names;
     liana__response_add_text(text, has_name ? output->class_names[class] : number);
 }
 

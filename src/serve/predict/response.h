@@ -22,8 +22,8 @@ void liana__response_add_predictions(liana__text *text, const liana__response_ro
 liana_status liana__response_add_classes(liana__text *text, const liana__response_rows *rows, int64_t top,
                                          liana__error *error) LIANA_MUST_USE;
 /* {"results": [NUMBER, ...]}. Errors: INVALID_ARGUMENT, for a model that has not one output of one number. */
-liana_status liana__response_add_regressions(liana__text *text, const liana__response_rows *rows,
-                                             liana__error *error) LIANA_MUST_USE;
+liana_status liana__response_add_regressions(liana__text *text, const liana__response_rows *rows, liana__error *error)
+    LIANA_MUST_USE;
 /* {"error": MESSAGE}. */
 void liana__response_add_error(liana__text *text, const char *message);
 

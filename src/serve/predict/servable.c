@@ -75,8 +75,8 @@ liana_status liana__servable_run(liana__servable *own, const liana__request *req
     if (!outputs) return liana__fail_memory(error, "predictions");
     const liana_status status =
         liana__batcher_run(own->batcher, (const void *const *)request->arrays, request->count, outputs, error);
-    *rows = (liana__response_rows){own->outputs, own->facts.num_outputs, own->facts.num_values, outputs,
-                                   request->count};
+    *rows =
+        (liana__response_rows){own->outputs, own->facts.num_outputs, own->facts.num_values, outputs, request->count};
     if (status == LIANA_OK) return LIANA_OK;
     free(outputs);
     rows->values = NULL;
@@ -97,7 +97,9 @@ static liana_status warm_up(liana__servable *own, liana__error *error)
         const size_t row = liana__request_row_bytes(&own->inputs[i]);
         arrays[i] = calloc((size_t)own->facts.batch_size, row);
         has_memory = has_memory && arrays[i];
-        for (int64_t j = 0; arrays[i] && own->inputs[i].dtype == LIANA_STRING && j < own->facts.batch_size * own->inputs[i].num_values; j++) {
+        for (int64_t j = 0;
+             arrays[i] && own->inputs[i].dtype == LIANA_STRING && j < own->facts.batch_size * own->inputs[i].num_values;
+             j++) {
             ((liana_bytes *)arrays[i])[j] = (liana_bytes){"", 0};
         }
     }
@@ -117,8 +119,8 @@ static liana_status check_ports(const liana__servable *own, const char *folder, 
         for (int axis = 1; axis < input->shape.rank; axis++) {
             if (input->shape.dims[axis] > 0) continue;
             return liana__fail(error, LIANA_UNIMPLEMENTED,
-                               "%s: the input '%s' leaves the size of axis %d free, which serving needs to know", folder,
-                               input->name, axis);
+                               "%s: the input '%s' leaves the size of axis %d free, which serving needs to know",
+                               folder, input->name, axis);
         }
     }
     return LIANA_OK;
@@ -150,8 +152,8 @@ static liana_status start(liana__servable *own, const char *folder, const liana_
     return liana__batcher_open(&own->batch_model, &options->batching, &own->batcher, error);
 }
 
-liana_status liana__servable_open(const char *folder, const liana__servable_options *options, liana__servable **servable,
-                                  liana__error *error)
+liana_status liana__servable_open(const char *folder, const liana__servable_options *options,
+                                  liana__servable **servable, liana__error *error)
 {
     liana__servable *own = calloc(1, sizeof *own);
     *servable = NULL;

@@ -14,8 +14,7 @@ typedef struct liana__servable_engine {
     liana_predictor_facts (*facts)(const void *model);
     liana_predictor_port (*input)(const void *model, size_t index);
     liana_predictor_port (*output)(const void *model, size_t index);
-    liana_status (*run)(void *model, const liana_array *arrays, size_t num_arrays, float *outputs,
-                        liana__error *error);
+    liana_status (*run)(void *model, const liana_array *arrays, size_t num_arrays, float *outputs, liana__error *error);
     liana_status (*open_decoder)(void *model, void **decoder, liana__error *error);
     void (*close_decoder)(void *decoder);
     liana_status (*decode)(void *decoder, const void *bytes, size_t size, float *pixels, liana__error *error);
@@ -43,8 +42,8 @@ typedef struct liana__servable liana__servable;
 
 /* Opens a folder, and runs it once so that its first request is as fast as the others. `on_batch` and its user are of
  * this model. Errors: those of the engine. */
-liana_status liana__servable_open(const char *folder, const liana__servable_options *options, liana__servable **servable,
-                                  liana__error *error) LIANA_MUST_USE;
+liana_status liana__servable_open(const char *folder, const liana__servable_options *options,
+                                  liana__servable **servable, liana__error *error) LIANA_MUST_USE;
 /* Nobody uses it any more. NULL is allowed. */
 void liana__servable_close(liana__servable *servable);
 

@@ -101,8 +101,7 @@ static void add_answers(liana__text *text, const liana__model_metrics *model)
         for (int row = 0; row < LIANA__SERVE_CODES && model->answers[method][row].code; row++) {
             add_name(text, "requests_total", "", model);
             liana__text_add(text, ",method=\"%s\",code=\"%u\"} %llu\n", method_names[method],
-                            model->answers[method][row].code,
-                            (unsigned long long)model->answers[method][row].count);
+                            model->answers[method][row].code, (unsigned long long)model->answers[method][row].count);
         }
     }
 }
@@ -181,11 +180,14 @@ void liana__serve_metrics_add(liana__text *text, liana__model_metrics *const *mo
     add_head(text, "requests_total", "counter", "Answered requests by model, method and HTTP status.");
     for (size_t i = 0; i < count; i++) add_answers(text, models[i]);
     add_head(text, "request_seconds", "histogram", "Time from a request's headers to its answer.");
-    for (size_t i = 0; i < count; i++) add_histogram(text, "request_seconds", models[i], &models[i]->seconds, second_bounds);
+    for (size_t i = 0; i < count; i++)
+        add_histogram(text, "request_seconds", models[i], &models[i]->seconds, second_bounds);
     add_head(text, "run_seconds", "histogram", "Time of a batch in the model.");
-    for (size_t i = 0; i < count; i++) add_histogram(text, "run_seconds", models[i], &models[i]->run_seconds, second_bounds);
+    for (size_t i = 0; i < count; i++)
+        add_histogram(text, "run_seconds", models[i], &models[i]->run_seconds, second_bounds);
     add_head(text, "batch_examples", "histogram", "Examples in a batch.");
-    for (size_t i = 0; i < count; i++) add_histogram(text, "batch_examples", models[i], &models[i]->batches, batch_bounds);
+    for (size_t i = 0; i < count; i++)
+        add_histogram(text, "batch_examples", models[i], &models[i]->batches, batch_bounds);
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         add_head(text, counts[c].name, "counter", counts[c].help);
         for (size_t i = 0; i < count; i++) add_count(text, counts[c].name, models[i], counts[c].of(models[i]));

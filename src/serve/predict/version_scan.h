@@ -10,8 +10,8 @@ typedef struct liana__version_found {
     uint64_t stamp; /* another one: its files were changed */
 } liana__version_found;
 
-/* The versions of a model, the newest first: folders that are called 1, 2, ... in `folder`; or `folder` itself as version
- * 1, which may also be a file. All in the arena. *count 0: there is none. */
+/* The versions of a model, the newest first: folders that are called 1, 2, ... in `folder`; or `folder` itself, which
+ * may also be a file: version 1, or the number that it is called. All in the arena. *count 0: there is none. */
 liana_status liana__versions_find(const char *folder, liana__arena *arena, liana__version_found **found, size_t *count,
                                   liana__error *error) LIANA_MUST_USE;
 /* Whether `folder` holds versions, and whether it is a model itself. */

@@ -46,6 +46,7 @@ typedef struct web_visit {
     liana__http_guest *guest;
     char *body;
     size_t size, capacity, taken; /* `taken` of the budget */
+    size_t come;                  /* bytes of the body, also of those that are not kept */
     unsigned refusal;             /* a status, which the whole request gets; 0: none */
     double begin;
     liana__web_request request;
@@ -207,6 +208,7 @@ static enum MHD_Result refuse(const web_visit *visit, unsigned status)
 static void keep(web_visit *visit, const char *bytes, size_t size)
 {
     const liana__http_options *options = &visit->server->options;
+    visit->come += size;
     if (!options->max_body || visit->refusal) return;
     if (size > options->max_body - visit->size) {
         visit->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
@@ -296,7 +298,17 @@ static bool turn_away(web_visit *visit, const char *url, enum MHD_Result *queued
     return true;
 }
 
-/* The headers have come. A body that is said to be too large is refused before it is sent. */
+/* Whether a body is refused before it is sent: it is too large, and the client waits for leave (Expect), or would send
+ * far more than is read in vain. A client that sends without looking would not see an answer before its end. */
+static bool is_far_too_large(const web_visit *visit)
+{
+    const size_t most = visit->server->options.max_body;
+    const char *length = liana__web_header(&visit->request, "Content-Length");
+    const unsigned long long said = length ? strtoull(length, NULL, 10) : 0;
+    return said > most && (said / 8 > most || liana__web_header(&visit->request, "Expect"));
+}
+
+/* The headers have come. */
 static enum MHD_Result begin_visit(liana__http_server *server, struct MHD_Connection *connection, const char *url,
                                    const char *method, void **state)
 {
@@ -308,11 +320,10 @@ static enum MHD_Result begin_visit(liana__http_server *server, struct MHD_Connec
     own->request = (liana__web_request){.method = method, .path = url, .connection = connection};
     *state = own;
     atomic_fetch_add(&server->num_visits, 1);
-    const char *length = liana__web_header(&own->request, "Content-Length");
-    const size_t most = server->options.max_body;
     enum MHD_Result queued;
-    if (most && turn_away(own, url, &queued)) return queued;
-    if (most && length && strtoull(length, NULL, 10) > most) return refuse(own, MHD_HTTP_CONTENT_TOO_LARGE);
+    if (!server->options.max_body) return MHD_YES;
+    if (turn_away(own, url, &queued)) return queued;
+    if (is_far_too_large(own)) return refuse(own, MHD_HTTP_CONTENT_TOO_LARGE);
     return MHD_YES;
 }
 
@@ -327,7 +338,7 @@ static enum MHD_Result take(void *user, struct MHD_Connection *connection, const
     if (*upload_size) {
         keep(own, upload, *upload_size);
         *upload_size = 0;
-        return MHD_YES;
+        return own->refusal && own->come / 8 > server->options.max_body ? MHD_NO : MHD_YES;
     }
     liana__http_guest_waits(server->deadlines, own->guest);
     if (turn_away(own, url, &queued)) return queued;

@@ -73,8 +73,8 @@ typedef struct liana__http_options {
     void (*on_answer)(void *user, const liana__web_request *request, unsigned status, size_t bytes, double seconds);
 } liana__http_options;
 
-/* Texts of the options must outlive the server. Errors: IO_ERROR (the port is in use, with what to do; a certificate that
- * is none), INVALID_CONFIG (an address that is none), UNIMPLEMENTED (the library is not there, or has no TLS),
+/* Texts of the options must outlive the server. Errors: IO_ERROR (the port is in use, with what to do; a certificate
+ * that is none), INVALID_CONFIG (an address that is none), UNIMPLEMENTED (the library is not there, or has no TLS),
  * OUT_OF_MEMORY. */
 liana_status liana__http_server_open(const liana__http_options *options, liana__http_server **server,
                                      liana__error *error) LIANA_MUST_USE;

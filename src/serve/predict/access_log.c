@@ -41,11 +41,12 @@ static bool goes_on(liana__access_log *own)
 static bool write_line(liana__access_log *own, const char *line)
 {
     size_t length = strlen(line);
-    while (length) {
+    bool on = goes_on(own);
+    while (length && on) {
         struct pollfd wanted = {.fd = own->descriptor, .events = POLLOUT};
         const int ready = poll(&wanted, 1, WAIT_MILLISECONDS);
         if (ready == 0 || (ready < 0 && errno == EINTR)) {
-            if (!goes_on(own)) return false;
+            on = goes_on(own);
             continue;
         }
         const ssize_t written = write(own->descriptor, line, length);
@@ -54,7 +55,7 @@ static bool write_line(liana__access_log *own, const char *line)
         line += written;
         length -= (size_t)written;
     }
-    return true;
+    return !length;
 }
 
 static void *write_lines(void *user)

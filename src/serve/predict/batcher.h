@@ -1,9 +1,9 @@
 /* batcher.h - dynamic batching: requests of several connections become batches of one model.
  *
- * A thread takes what waits, up to batch_size examples, and runs it. While it runs, others come and wait: so batches grow
- * with the load, and a request that is alone waits for nobody. With a timeout, a batch that is not full waits that long
- * for more. A request of more examples than a batch has is cut. If a batch of several requests fails, each is run alone,
- * so that none fails for another's data. */
+ * A thread takes what waits, up to batch_size examples, and runs it. While it runs, others come and wait: so batches
+ * grow with the load, and a request that is alone waits for nobody. With a timeout, a batch that is not full waits that
+ * long for more. A request of more examples than a batch has is cut. If a batch of several requests fails, each is run
+ * alone, so that none fails for another's data. */
 #ifndef LIANA_SERVE_PREDICT_BATCHER_H
 #define LIANA_SERVE_PREDICT_BATCHER_H
 

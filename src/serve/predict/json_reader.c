@@ -385,8 +385,8 @@ static bool compute_double(const digits *own, double *value)
     return true;
 }
 
-/* The same in long doubles, which hold 19 digits, as Python writes floats with 17. It is rounded twice then, which tells
- * nothing where the first result is in the middle of two doubles. */
+/* The same in long doubles, which hold 19 digits, as Python writes floats with 17. It is rounded twice then, which
+ * tells nothing where the first result is in the middle of two doubles. */
 static bool compute_long(const digits *own, double *value)
 {
     static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,

@@ -1,5 +1,5 @@
-/* json_reader.h - reads JSON (RFC 8259) from front to back, without a tree: a request of a million numbers goes straight
- * into an array. As in TensorFlow Serving, NaN, Infinity and -Infinity are numbers.
+/* json_reader.h - reads JSON (RFC 8259) from front to back, without a tree: a request of a million numbers goes
+ * straight into an array. As in TensorFlow Serving, NaN, Infinity and -Infinity are numbers.
  *
  * All calls fail with INVALID_ARGUMENT and "offset 17: ...", the byte from 0. */
 #ifndef LIANA_SERVE_PREDICT_JSON_READER_H

@@ -5,8 +5,8 @@
 #include "base/value.h"
 #include "serve/predict/servable.h"
 
-/* {"model_spec": ..., "metadata": {"signature_def": ...}}, with the one signature "serving_default". In the arena, whose
- * `failed` says that there was no memory. */
+/* {"model_spec": ..., "metadata": {"signature_def": ...}}, with the one signature "serving_default". In the arena,
+ * whose `failed` says that there was no memory. */
 liana__value *liana__metadata_value(const char *model, int64_t version, const liana__servable *servable,
                                     liana__arena *arena);
 

@@ -1,8 +1,8 @@
 /* registry.h - the models of a server and their versions: loads them, reloads what changes, and lends them to requests.
  *
  * A version that comes answers once it is loaded; those before it answer until then, and until the requests that have
- * them are done. One that cannot be loaded stays out, and the ones before it go on. A version whose folder is removed is
- * unloaded if another one answers; if none is left, it goes on from memory, and its status says so. */
+ * them are done. One that cannot be loaded stays out, and the ones before it go on. A version whose folder is removed
+ * is unloaded if another one answers; if none is left, it goes on from memory, and its status says so. */
 #ifndef LIANA_SERVE_PREDICT_REGISTRY_H
 #define LIANA_SERVE_PREDICT_REGISTRY_H
 
@@ -11,9 +11,9 @@
 #include "serve/predict/serve_metrics.h"
 
 /* A model to serve. */
-typedef struct liana__served_place {
+typedef struct liana__model_place {
     const char *name, *folder;
-} liana__served_place;
+} liana__model_place;
 
 /* "canary" is version 3 of each model that has it. */
 typedef struct liana__version_label {
@@ -22,7 +22,7 @@ typedef struct liana__version_label {
 } liana__version_label;
 
 typedef struct liana__registry_options {
-    const liana__served_place *places; /* [num_places] */
+    const liana__model_place *places; /* [num_places] */
     size_t num_places;
     const char *parent;   /* a folder whose folders are models, also those that come later; NULL: none */
     int64_t num_versions; /* the newest ones that are served; 0: all */

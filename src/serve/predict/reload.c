@@ -1,5 +1,5 @@
-/* Loads and unloads versions of models. All of it is on the thread that polls; the lock is held only where what requests
- * see changes. */
+/* Loads and unloads versions of models. All of it is on the thread that polls; the lock is held only where what
+ * requests see changes. */
 #include "serve/predict/registry_internal.h"
 
 #include "base/scoped.h"

@@ -4,8 +4,8 @@
  *   classify, regress    {"signature_name": S, "context": FEATURES, "examples": [FEATURES, ...]}
  *   an upload            an image file, or multipart/form-data with image files
  *
- * An image may be {"b64": FILE} wherever its array may be. Other keys are ignored, as TensorFlow Serving does; a key that
- * is there twice is refused. */
+ * An image may be {"b64": FILE} wherever its array may be. Other keys are ignored, as TensorFlow Serving does; a key
+ * that is there twice is refused. */
 #ifndef LIANA_SERVE_PREDICT_REQUEST_H
 #define LIANA_SERVE_PREDICT_REQUEST_H
 
@@ -49,7 +49,8 @@ liana_status liana__request_read_images(liana__request *request, const liana__re
                                         const char *body, size_t size, liana__error *error) LIANA_MUST_USE;
 void liana__request_free(liana__request *request);
 
-/* Makes room for one more example; its row of an input is then liana__request_row(request, form, input). For readers. */
+/* Makes room for one more example; its row of an input is then liana__request_row(request, form, input). For
+ * readers. */
 liana_status liana__request_grow(liana__request *request, const liana__request_form *form, liana__error *error)
     LIANA_MUST_USE;
 void *liana__request_row(const liana__request *request, const liana__request_form *form, size_t input);

@@ -1,4 +1,5 @@
-/* servable.h - a version of a model in memory, which answers requests: the model, its batcher, and decoders of images. */
+/* servable.h - a version of a model in memory, which answers requests: the model, its batcher, and decoders of
+ * images. */
 #ifndef LIANA_SERVE_PREDICT_SERVABLE_H
 #define LIANA_SERVE_PREDICT_SERVABLE_H
 

@@ -19,8 +19,8 @@ bool liana__has_versions(const char *folder);
 bool liana__is_model_place(const char *path);
 /* The state of a version's files. 0: it is gone. */
 uint64_t liana__version_stamp(const char *path);
-/* Whether all files are there. With a SHA256SUMS, each file must have its sum. Errors: UNAVAILABLE (files are missing or
- * unlike their sums: they may still be copied), IO_ERROR. */
+/* Whether all files are there. With a SHA256SUMS, each file must have its sum. Errors: UNAVAILABLE (files are missing
+ * or unlike their sums: they may still be copied), IO_ERROR. */
 liana_status liana__version_check(const char *path, liana__error *error) LIANA_MUST_USE;
 
 #endif

@@ -68,7 +68,7 @@ static const char *name_of(liana__arena *arena, char *folder)
 static liana_status read_places(liana__invocation *invocation, liana__registry_options *registry)
 {
     liana__arena *arena = &invocation->arena;
-    liana__served_place *places = liana__arena_allocate(arena, invocation->num_operands * sizeof *places);
+    liana__model_place *places = liana__arena_allocate(arena, invocation->num_operands * sizeof *places);
     if (!places) return liana__fail_memory(&invocation->error, "the arguments");
     for (size_t i = 0; i < invocation->num_operands; i++) {
         const char *operand = invocation->operands[i], *equals = strchr(operand, '=');
@@ -89,7 +89,7 @@ static liana_status read_places(liana__invocation *invocation, liana__registry_o
         const char *name =
             has_name ? liana__arena_format(arena, "%.*s", (int)(equals - operand), operand) : name_of(arena, folder);
         if (!name) return liana__fail_memory(&invocation->error, "the arguments");
-        places[registry->num_places++] = (liana__served_place){name, folder};
+        places[registry->num_places++] = (liana__model_place){name, folder};
     }
     registry->places = places;
     return LIANA_OK;

@@ -64,7 +64,7 @@ void liana__response_add_float(liana__text *text, float value)
     const char *from = digits + sizeof digits - count;
     const int point = count + exponent; /* digits before the point */
     if (value < 0) to[at++] = '-';
-    if (point > -5 && point <= 0) {
+    if (point > -4 && point <= 0) {
         to[at++] = '0';
         to[at++] = '.';
         for (int i = point; i < 0; i++) to[at++] = '0';

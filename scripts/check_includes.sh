@@ -72,7 +72,8 @@ function rules(    lines, count, i, parts) {
         "train/estimator: train/model;" \
         "train/predictor: train/model;" \
         "train/run: train/model;" \
-        "train: train/run train/estimator train/predictor;" \
+        "train/export: train/run train/predictor;" \
+        "train: train/run train/estimator train/predictor train/export;" \
         "report: train;" \
         "serve: report;" \
         "cli: serve", lines, /; */)

@@ -41,6 +41,7 @@ liana_add_peers_check(tensorboard tests/checks/test_tensorboard.sh ${PROJECT_BIN
 liana_add_peers_check(browser tests/checks/test_browser.sh)
 liana_add_peers_check(bench_page_runs env SECONDS_EACH=0.5 bench/bench_page.sh ${PROJECT_BINARY_DIR})
 liana_add_peers_check(page tests/checks/test_page.sh ${PROJECT_BINARY_DIR})
+liana_add_peers_check(serve_page tests/checks/test_serve_page.sh ${PROJECT_BINARY_DIR})
 liana_add_peers_check(live tests/checks/test_live.sh ${PROJECT_BINARY_DIR})
 liana_add_peers_check(tf_checkpoints tests/checks/test_tf_checkpoints.sh)
 liana_add_peers_check(pjrt_header tests/checks/test_pjrt_header.sh ${CMAKE_C_COMPILER})

@@ -25,7 +25,7 @@ async function ask(path, options) {
   if (needsToken) headers.Authorization = `Bearer ${byId('token').value}`;
   const answer = await fetch(path, { ...options, headers });
   const body = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
-  if (!answer.ok) throw new Error(body.error || `the server answered ${answer.status}`);
+  if (!answer.ok || body.error) throw new Error(body.error || `the server answered ${answer.status}`);
   return body;
 }
 

@@ -21,6 +21,13 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/liana DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 
+# The Python module finds the library of its own installation. The folder is Debian's for modules of packages below
+# /usr, and of others below /usr/local; a folder of your own is for PYTHONPATH.
+if(LIANA_SHARED)
+  set(LIANA_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where the Python module is installed, below the prefix")
+  install(FILES bindings/python/liana.py DESTINATION ${LIANA_PYTHON_DIR} COMPONENT python)
+endif()
+
 # As they lie in the tree, so that links between them lead somewhere.
 install(FILES LICENSE README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -70,8 +70,10 @@ function rules(    lines, count, i, parts) {
         "train/config: train/job;" \
         "train/model: train/config onnx;" \
         "train/estimator: train/model;" \
+        "train/predictor: train/model;" \
         "train/run: train/model;" \
-        "train: train/run train/estimator;" \
+        "train/export: train/run train/predictor;" \
+        "train: train/run train/estimator train/predictor train/export;" \
         "report: train;" \
         "serve: report;" \
         "cli: serve", lines, /; */)

@@ -17,8 +17,8 @@ build="gcc libc6-dev make cmake ninja-build pkg-config
 # The headers are checked with clang and as C++; the format with clang-format 14; processors that are not here with qemu.
 # Numbers are written under a locale with a decimal comma, which is made from the sources of locales.
 # Processes of clusters are started by both kinds of MPI, and have networks of their own (iproute2).
-# Remote files are read from nginx and from a small server in Python, on this machine.
-tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 locales
+# Remote files are read from nginx and from a small server in Python, on this machine. The Python module needs numpy.
+tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 python3-numpy locales
     openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 man-db"
 # Augmentation in a browser: with these, the build makes it (cmake/web.cmake).
 web="clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32"

@@ -142,6 +142,9 @@ void liana__signals_prepare(void);
 /* From now on the first SIGINT, SIGTERM or SIGHUP is only recorded, so that work can end in good order. A second one
  * ends the program. A SIGHUP that is ignored (nohup) stays ignored. */
 void liana__signals_catch(void);
+/* From now on SIGHUP asks a server to look at its files again, instead of ending it; and whether it did, once. */
+void liana__signals_reload_on_hangup(void);
+bool liana__signals_take_reload(void);
 /* After a recorded signal the work is over, and how the program ends is settled: a SIGTERM no longer changes that.
  * mpirun sends one to processes that are still ending when the first process of a job has ended. SIGINT still ends the
  * program. */

@@ -61,6 +61,18 @@ cc $strict "$here/use_liana.c" -o "$folder/use" $(pkg-config --cflags --static -
 use_static
 ln -s "libliana.so.${version%.*}" "$library/libliana.so"
 
+echo "liana export"
+"$there/bin/liana" synth flowers classes=3 images=60 image_size=24 --out "$folder/drawn" >/dev/null
+cat >"$folder/flowers.yaml" <<'END'
+data: {train: drawn/train/*.tfrec, class_names: drawn/classes.txt}
+model: {layers: [{Conv2D: {filters: 4, kernel_size: 3}}, GlobalAveragePooling2D, {Dense: {units: 3, activation: softmax}}]}
+train: {epochs: 1}
+output: flowers-run
+END
+"$there/bin/liana" train "$folder/flowers.yaml" >"$folder/log" || { cat "$folder/log" && exit 1; }
+"$there/bin/liana" export "$folder/flowers-run" --to "$folder/flowers"
+(cd "$folder/flowers" && sha256sum --quiet -c SHA256SUMS)
+
 echo "C++"
 # The same models in C and in C++: the structs' members have the defaults there, and a list of defaults has them here.
 cc $strict -xc "$here/use_builders.cc" -o "$folder/builders" $(pkg-config --cflags --libs liana)
@@ -70,7 +82,7 @@ for compiler in g++ clang++-14; do
     for standard in 17 20; do
         "$compiler" -std=c++$standard -Wall -Wextra -Wpedantic -Wshadow -Werror "$here/use_liana.cc" -o "$folder/use" \
             $(pkg-config --cflags --libs liana)
-        LD_LIBRARY_PATH=$library "$folder/use" "$version"
+        LD_LIBRARY_PATH=$library "$folder/use" "$version" "$folder/flowers"
     done
     "$compiler" -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Werror "$here/use_builders.cc" -o "$folder/builders" \
         $(pkg-config --cflags --libs liana)
@@ -102,6 +114,18 @@ grep -q '^test accuracy 0' "$folder/log" || fail "examples/mnist.c: no test accu
 if (cd "$folder" && LD_LIBRARY_PATH=$library ./mnist 2>"$folder/log"); then fail "examples/mnist.c: no files, no error"; fi
 grep -q 'train-images-idx3-ubyte.gz' "$folder/log" || fail "examples/mnist.c: the first error is not told"
 [ ! -e "$folder/mnist-model" ] || fail "examples/mnist.c: it saved a model after an error"
+
+# Three frames, of which two are the same; half a frame at the end is none.
+echo "examples/embed.c"
+cc $strict "$here/../../examples/embed.c" -o "$folder/embed" $(pkg-config --cflags --libs liana)
+{ head -c 921600 /dev/zero && head -c 921600 /dev/zero && head -c 1000000 /dev/urandom; } |
+    LD_LIBRARY_PATH=$library "$folder/embed" "$folder/flowers" >"$folder/log" || { cat "$folder/log" && exit 1; }
+[ "$(wc -l <"$folder/log")" = 3 ] || { cat "$folder/log" && fail "examples/embed.c: there are not three frames"; }
+[ "$(head -2 "$folder/log" | uniq | wc -l)" = 1 ] || { cat "$folder/log" && fail "examples/embed.c: one frame has two results"; }
+cut -d' ' -f1 "$folder/log" | while read -r name; do grep -qx -- "$name" "$folder/flowers/class_names.txt" || fail "$name is no class"; done
+[ "$(sed -n '/^int main/,$p' "$here/../../examples/embed.c" | wc -l)" -le 32 ] || fail "examples/embed.c: it is to stay at 30 lines"
+if LD_LIBRARY_PATH=$library "$folder/embed" "$folder/nowhere" </dev/null 2>"$folder/log"; then fail "examples/embed.c: no error"; fi
+grep -q nowhere "$folder/log" || fail "examples/embed.c: the error is not told"
 
 echo "examples/datasets.c"
 cc $strict "$here/../../examples/datasets.c" -o "$folder/datasets" $(pkg-config --cflags --libs liana)

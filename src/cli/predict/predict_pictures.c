@@ -1,8 +1,8 @@
 /* Predictions as a folder of annotated images. */
 #include "cli/predict/predict.h"
 
-#include "data/image/decode.h"
 #include "cli/predict/prediction_picture.h"
+#include "data/image/decode.h"
 
 #include <math.h>
 #include <search.h>

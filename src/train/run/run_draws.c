@@ -32,11 +32,12 @@ liana_status liana__run_open_draws(liana__run *run, const liana__run_data *data,
     *draws = (liana__run_data){0};
     LIANA_TRY(list_stages(run, &stages, error));
     if (!stages->count || !run->image_shape[0]) {
+        const liana__value *all = run->config->data.augment;
+        const char *why = !run->image_shape[0] ? "the data have no images"
+                          : all && all->count  ? "data.augment of the run only mixes examples"
+                                               : "the run augments nothing (data.augment)";
         return liana__fail(error, LIANA_INVALID_CONFIG,
-                           "%s, so there are no variants to predict; leave out --augment%s",
-                           !run->image_shape[0]        ? "the data have no images"
-                           : run->config->data.augment ? "data.augment of the run only mixes examples"
-                                                       : "the run augments nothing (data.augment)",
+                           "%s, so there are no variants to predict; leave out --augment%s", why,
                            run->image_shape[0] ? ", or give an augmentation: data.augment=[random_flip]" : "");
     }
     const liana_image_shape shape = {run->image_shape[0], run->image_shape[1], (int)run->image_shape[2]};

@@ -4,6 +4,7 @@
 #include "data/source/cast.h"
 #include "data/source/image_names.h"
 #include "data/source/source_open.h"
+#include "models/imagenet.h"
 #include "train/run/run_internal.h"
 
 #include <string.h>
@@ -48,7 +49,9 @@ liana_status liana__run_open_truth(liana__run *run, const liana__source_config *
 {
     liana__error own = {0};
     *truth = (liana__run_truth){.run = run};
-    if (!liana__run_predicts_classes(run) || names_images_alone(where)) return LIANA_OK;
+    /* Other data than ImageNet's have other classes of these numbers. */
+    const bool is_imagenet = liana__run_output_names(run, 0).items == liana__imagenet_names;
+    if (!liana__run_predicts_classes(run) || is_imagenet || names_images_alone(where)) return LIANA_OK;
     const liana_status status = open_labelled(run, where, truth, &own);
     if (status == LIANA_OUT_OF_MEMORY) *error = own;
     if (status != LIANA_OK) {

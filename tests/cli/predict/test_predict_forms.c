@@ -321,23 +321,24 @@ static void test_kept_columns(void **state)
                    "leave out data.take");
 }
 
-/* Four times 3e38 is more than a float holds. */
+/* Nine times 3e38 is more than a float holds. */
 static void test_no_numbers(void **state)
 {
     (void)state;
-    static const char rows[] = "id,x,y\nfine,1,4\nhuge,3e38,4\n";
+    static const char rows[] = "id,x,y\nfine,0.5,9\nhuge,3e38,9\n";
     static const char config[] =
         "data:\n  train: {paths: t.csv, kind: table}\n  columns: {id: id, x: x, y: y}\n  inputs: x\n  targets: y\n"
-        "model: {layers: [{Dense: {units: 1, name: y, kernel_initializer: {Constant: {value: 4}}}}]}\n"
+        "model: {layers: [{Dense: {units: 9, kernel_initializer: ones}}, {Dense: {units: 1, name: y, "
+        "kernel_initializer: ones}}]}\n"
         "train: {epochs: 1, loss: mse, optimizer: {name: SGD, learning_rate: 1.0e-30}}\n";
     liana__test_folder();
-    liana__test_write("t.csv", rows, 16); /* its first row alone */
+    liana__test_write("t.csv", rows, 18); /* its first row alone */
     liana__test_write("huge.csv", rows, sizeof rows - 1);
     snprintf(run, sizeof run, "%s", liana__test_path("run"));
     assert_code(liana__test_command("train", liana__test_write("config.yaml", config, sizeof config - 1), "--out", run),
                 0);
     liana__test_result got = liana__test_command("predict", run, liana__test_path("t.csv"));
-    assert_string_equal(got.out, "fine\n  4\n");
+    assert_string_equal(got.out, "fine\n  4.5\n");
     assert_code(got, 0);
     static const char *const forms[] = {"p.csv", "p.jsonl", "p.npy", "p.tfrecord"};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {

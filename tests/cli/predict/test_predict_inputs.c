@@ -1,4 +1,4 @@
-/* liana predict: lists of names, standard input, models without a run, true classes of folders, and mistakes in each. */
+/* liana predict: lists of names, standard input, models without a run, true classes of folders; and mistakes. */
 #include "harness/command_run.h"
 #include "harness/text_files.h"
 

@@ -108,6 +108,23 @@ static void test_runs(void **state)
     expect_mean(&more, (const table *const[]){&a, &b}, (const double[]){1, 2}, 2);
 }
 
+/* Each run has its own image size and scaling. */
+static void test_runs_of_other_images(void **state)
+{
+    (void)state;
+    static table a, b, both;
+    char other[300];
+    train();
+    snprintf(other, sizeof other, "%s", liana__test_path("other"));
+    assert_code(liana__test_command("train", liana__test_path("config.yaml"), "train.epochs=1",
+                                    "data.image_size=[20, 16]", "data.scale=-1..1", "--out", other),
+                0);
+    PREDICT(&a, folder[0], "new-images");
+    PREDICT(&b, other, "new-images");
+    PREDICT(&both, folder[0], "new-images", "--ensemble", other);
+    expect_mean(&both, (const table *const[]){&a, &b}, (const double[]){1, 1}, 2);
+}
+
 /* The names of a run's two checkpoints, the older one first. */
 static void find_checkpoints(const char *run, char names[2][64])
 {
@@ -207,8 +224,12 @@ static void test_mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs),  cmocka_unit_test(test_checkpoints), cmocka_unit_test(test_variants),
-        cmocka_unit_test(test_seeds), cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_runs_of_other_images),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_checkpoints),
+        cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,23 @@ liana_status liana__canvas_finish(liana__canvas *canvas, const char *path, liana
     return status;
 }
 
+cairo_surface_t *liana__canvas_surface(const uint8_t *pixels, int height, int width, int channels)
+{
+    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+    if (cairo_surface_status(surface) != CAIRO_STATUS_SUCCESS) return surface;
+    uint8_t *rows = cairo_image_surface_get_data(surface);
+    const size_t stride = (size_t)cairo_image_surface_get_stride(surface);
+    for (int y = 0; y < height; y++) {
+        for (int x = 0; x < width; x++, pixels += channels) {
+            const uint32_t red = pixels[0], green = channels == 3 ? pixels[1] : red;
+            const uint32_t blue = channels == 3 ? pixels[2] : red, word = red << 16 | green << 8 | blue;
+            memcpy(rows + (size_t)y * stride + (size_t)x * 4, &word, sizeof word);
+        }
+    }
+    cairo_surface_mark_dirty(surface);
+    return surface;
+}
+
 void liana__canvas_ink(liana__canvas *canvas, liana__ink ink)
 {
     cairo_set_source_rgb(canvas->cairo, ink.red, ink.green, ink.blue);

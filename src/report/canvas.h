@@ -62,6 +62,9 @@ liana_status liana__canvas_begin(liana__canvas *canvas, const char *path, double
 /* Writes the file, completely or not at all, and frees the canvas in either case. Errors: IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__canvas_finish(liana__canvas *canvas, const char *path, liana__error *error) LIANA_MUST_USE;
 
+/* An image as cairo draws it: pixels [height, width, channels], grey or colour. The caller destroys it. */
+cairo_surface_t *liana__canvas_surface(const uint8_t *pixels, int height, int width, int channels);
+
 void liana__canvas_ink(liana__canvas *canvas, liana__ink ink);
 
 typedef struct liana__label {

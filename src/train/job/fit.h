@@ -73,6 +73,10 @@ liana_status liana__evaluate_steps(liana__trainer *trainer, liana__loader *loade
  * may be NULL. `totals` is zeros at first; the caller frees it, after a failure too. */
 liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, int64_t max_steps, liana__totals *totals,
                              liana__on_outputs on_outputs, void *user, liana__error *error) LIANA_MUST_USE;
+/* The same over another epoch of the loader: an augmentation has other draws there. */
+liana_status liana__evaluate_epoch(liana__trainer *trainer, liana__loader *loader, uint64_t epoch, int64_t max_steps,
+                                   liana__totals *totals, liana__on_outputs on_outputs, void *user, liana__error *error)
+    LIANA_MUST_USE;
 
 /* ---- fit plan ---- */
 

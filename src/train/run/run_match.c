@@ -83,6 +83,18 @@ liana_status liana__run_match_part(liana__run *run, liana__run_data *part, liana
     return liana__data_match_find(run->model, part->source, &names, labelled, &part->match, error);
 }
 
+size_t liana__run_find_truth(const liana__run *run, const liana__source *source)
+{
+    const liana__column *column = target_column(run, 0);
+    if (!column) return source->has_labels && liana__run_compares_label(run, 0) ? LIANA_MAX_COMPONENTS : SIZE_MAX;
+    for (size_t i = 0; i < source->num_components; i++) {
+        const liana_component *component = &source->components[i];
+        const bool is_number = component->dtype != LIANA_STRING && liana_shape_size(&component->shape) == 1;
+        if (is_number && strcmp(component->name, column->name) == 0) return i;
+    }
+    return SIZE_MAX;
+}
+
 liana_status liana__run_match_inputs(const liana__run *run, const liana_model *model, const liana__source *source,
                                      liana__data_match *match, liana__error *error)
 {

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Checks that C code which documents quote is in the file that they name: a block
+# Checks that code which documents quote is in the file that they name: a block
 #   <!-- from: FILE -->
 #   ```c
-# must stand in FILE, line by line. FILE is compiled and run by other tests. So is every ```c block of
-# README.md, CONTRIBUTING.md and docs/.
+# must stand in FILE, line by line. So must blocks of python and yaml with such a mark. Every ```c block of README.md,
+# CONTRIBUTING.md and docs/ has one. FILE is compiled or run by other tests.
 set -eu
 cd "$(dirname "$0")/../.."
 awk '
@@ -18,8 +18,9 @@ function load(path,    line, text) {
     return text
 }
 /^<!-- from: .* -->$/ { from = $3; next }
-/^```c$/ {
-    inside = 1
+/^```(python|yaml)$/ && from != "" { inside = 1 }
+/^```c$/ { inside = 1 }
+/^```(c|python|yaml)$/ && inside {
     block = "\n"
     begin = FNR
     if (from == "") fail(FILENAME ":" FNR ": a block of C without <!-- from: FILE -->")
@@ -36,5 +37,5 @@ inside { block = block $0 "\n" }
 END {
     if (failures) exit 1
     if (!blocks) { print "no quoted code was found" > "/dev/stderr"; exit 1 }
-    print blocks " blocks of C are in the files that they are from"
+    print blocks " blocks of code are in the files that they are from"
 }' README.md CONTRIBUTING.md $(find docs -name '*.md' | sort)

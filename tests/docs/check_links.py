@@ -76,6 +76,13 @@ def wrong_links(root):
     return wrong, count, len(texts)
 
 
+def rows_without_links(text):
+    """The rows of the tables of docs/answers.md that lead nowhere: each answer names the page that says more."""
+    lines = list(lines_of(text))
+    return [(number, line) for (number, line), (_, above) in zip(lines[1:], lines)
+            if line.startswith("| ") and above.startswith("|") and not line.startswith("|---") and "](" not in line]
+
+
 def self_test():
     with tempfile.TemporaryDirectory() as root:
         os.makedirs(os.path.join(root, "docs", "guides"))
@@ -84,6 +91,8 @@ def self_test():
             with open(os.path.join(root, name), "w", encoding="utf-8") as file:
                 file.write(text)
 
+        answers = "| q | a | more |\n|---|---|---|\n| why | so | [x](y.md) |\n| when | now | |\n"
+        assert rows_without_links(answers) == [(4, "| when | now | |")]
         write("docs/guides/a.md", "# Train: 2 `x_y`, or more\n## Same\n## Same\n```\n# no heading\n```\n")
         good = "[1](docs/guides/a.md#train-2-x_y-or-more) [2](docs/guides/a.md#same-1) [3](docs/) `[4](no.md)` [5](https://x/#y)\n"
         write("README.md", good)
@@ -100,6 +109,8 @@ def main():
         self_test()
         return 0
     wrong, count, documents = wrong_links(sys.argv[1])
+    with open(os.path.join(sys.argv[1], "docs", "answers.md"), encoding="utf-8") as file:
+        wrong += [f"docs/answers.md:{number}: this answer has no link: {line}" for number, line in rows_without_links(file.read())]
     for line in wrong:
         print(line, file=sys.stderr)
     print(f"{count} links in {documents} documents, {len(wrong)} wrong")

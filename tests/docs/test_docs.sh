@@ -48,6 +48,8 @@ left=0
 for document in "$source"/README.md "$source"/CONTRIBUTING.md "$source"/docs/*.md "$source"/docs/*/*.md "$source"/bench/*.md; do
     [ -e "$document" ] || continue
     name=${document#"$source"/}
+    # Its changes are built and tested by tests/docs/test_first_change.sh.
+    [ -n "$long" ] || [ "$name" != docs/guides/first-change.md ] || continue
     [ -z "$plugin" ] || grep -q '^<!-- test: plugin -->$' "$document" || continue
     rm -rf "$folder/house" "$folder/blocks"
     : >"$folder/missing"

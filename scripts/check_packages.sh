@@ -56,7 +56,7 @@ newer=$version+newer
 for file in "$debian"/packages/*.deb; do
     dpkg-deb -R "$file" "$folder/package"
     sed -i "s/^Version: .*/Version: $newer/; s/(= $version)/(= $newer)/g" "$folder/package/DEBIAN/control"
-    dpkg-deb --root-owner-group -b "$folder/package" "$debian/newer" >/dev/null
+    dpkg-deb -Zgzip -z1 --root-owner-group -b "$folder/package" "$debian/newer" >/dev/null
     rm -rf "$folder/package"
 done
 

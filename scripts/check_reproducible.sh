@@ -1,13 +1,16 @@
 #!/bin/bash
 # Builds the Debian packages and the tarball twice and compares the bytes: in folders with other names, at other times, with
 # another umask, locale, time zone and, as root, another user. make check-reproducible
-#   scripts/check_reproducible.sh [--quick]    --quick: without optimization and wide vectors, minutes instead of an hour
+#   scripts/check_reproducible.sh [--quick] [packages|tarball]
+# --quick: without optimization and wide vectors, minutes instead of an hour
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 if [ "${1-}" = --quick ]; then
+    shift
     export DEB_BUILD_OPTIONS="noopt nocheck"
     export LIANA_PACKAGE_OPTIONS="-DLIANA_X86=OFF -DLIANA_KERNEL_OPTIMIZATION=-O0"
 fi
+export KINDS="${*:-packages tarball}"
 # A compiler cache would give the second build the objects of the first.
 export CCACHE_DISABLE=1
 folder=$(mktemp -d /var/tmp/liana-same-XXXXXX)
@@ -18,9 +21,9 @@ mkdir "$folder/first" "$folder/the-second-one"
 "$root/scripts/source_tree.sh" "$folder/first/source" >/dev/null
 cp -a "$folder/first/source" "$folder/the-second-one/another-name"
 
-# build TREE: into the folder of the tree
+# build TREE NAME: packages and tarball, into the folder of the tree
 build() {
-    for kind in packages tarball; do
+    for kind in $KINDS; do
         PACKAGE_SOURCE=$1/../$kind-$2/source "$1/scripts/$kind.sh" "$1/../$kind" >"$1/../$kind.log" 2>&1 || {
             tail -n 40 "$1/../$kind.log" >&2
             return 1
@@ -42,6 +45,7 @@ env HOME="$folder/the-second-one" USER=somebody LOGNAME=somebody LANG=de_DE.UTF-
 # The first difference: the file, and where in it.
 bad=
 compared=0
+shopt -s nullglob
 for file in "$folder"/first/packages/*.deb "$folder"/first/tarball/*.tar.xz; do
     other=$folder/the-second-one/$(basename "$(dirname "$file")")/$(basename "$file")
     compared=$((compared + 1))
@@ -61,7 +65,7 @@ for file in "$folder"/first/packages/*.deb "$folder"/first/tarball/*.tar.xz; do
         cmp "$folder/a/$name" "$folder/b/$name" >&2 || break
     done
 done
-[ $compared -ge 5 ] || { echo "check_reproducible.sh: found only $compared files" >&2; exit 1; }
+[ $compared -ge 1 ] || { echo "check_reproducible.sh: found only $compared files" >&2; exit 1; }
 [ -z "$bad" ] || exit 1
 sha256sum "$folder"/first/packages/*.deb "$folder"/first/tarball/*.tar.xz | sed "s|$folder/first/||"
 echo "$compared files have the same bytes in both builds"

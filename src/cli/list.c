@@ -1,4 +1,5 @@
 /* Lists the names that a configuration may use, directly from the registries. */
+#include "cli/list.h"
 #include "backends/backend.h"
 #include "base/context_plugins.h"
 #include "base/cpu.h"
@@ -299,9 +300,9 @@ static void list_things(entries *list, const kind *which)
     }
 }
 
-static void fill(liana__invocation *invocation, const liana_context *context, const kind *which, entries *list)
+static void fill(liana__arena *arena, const liana_context *context, const kind *which, entries *list)
 {
-    *list = (entries){.arena = &invocation->arena, .context = context};
+    *list = (entries){.arena = arena, .context = context};
     if (which->parts) list_parts(list, which->parts, which->with_options);
     if (which->list) which->list(list);
     if (which->keys) list_keys(list, which->keys(), "");
@@ -319,6 +320,29 @@ static liana_status find_kind(liana__invocation *invocation, const char *name, c
     return liana__fail(&invocation->error, LIANA_INVALID_CONFIG, "list: there is no kind '%.100s'%s%s%s", name,
                        nearest ? "; did you mean '" : "; 'liana list' shows them", nearest ? nearest : "",
                        nearest ? "'?" : "");
+}
+
+void liana__list_visit_kinds(liana__list_visit *visit, void *user)
+{
+    for (size_t i = 0; i < NUM_KINDS; i++) visit(user, kinds[i].name, kinds[i].doc);
+}
+
+void liana__list_visit_names(const char *kind_name, liana__arena *arena, liana__list_visit *visit, void *user)
+{
+    size_t index = liana__named_find(LIANA__NAMED(kind, kinds, NUM_KINDS), kind_name, NULL);
+    entries *list = index < NUM_KINDS ? liana__arena_allocate(arena, sizeof *list) : NULL;
+    if (!list) return;
+    fill(arena, NULL, &kinds[index], list);
+    for (size_t i = 0; i < list->count; i++) visit(user, list->items[i].name, list->items[i].doc);
+}
+
+const char *liana__list_kind_for(const char *key)
+{
+    for (size_t i = 0; i < NUM_KINDS; i++) {
+        const char *words = strstr(kinds[i].doc, ", for ");
+        if (words && strcmp(words + strlen(", for "), key) == 0) return kinds[i].name;
+    }
+    return NULL;
 }
 
 static bool is_below(const char *key, const char *section)
@@ -499,7 +523,7 @@ static liana_status list_kinds(liana__invocation *invocation, const liana_contex
     entries *list = liana__arena_allocate(&invocation->arena, sizeof *list);
     if (!list) return liana__fail_memory(&invocation->error, "the list");
     for (size_t i = 0; i < NUM_KINDS && invocation->num_operands == 0; i++) {
-        fill(invocation, context, &kinds[i], list);
+        fill(&invocation->arena, context, &kinds[i], list);
         if (json && kinds[i].measure) LIANA_TRY(kinds[i].measure(invocation, list));
         if (json) print_json(invocation, &kinds[i], list);
         if (!json) fprintf(invocation->out, "%-13s  %3zu  %s\n", kinds[i].name, list->count, kinds[i].doc);
@@ -507,7 +531,7 @@ static liana_status list_kinds(liana__invocation *invocation, const liana_contex
     if (invocation->num_operands == 0) return LIANA_OK;
     const kind *which;
     LIANA_TRY(find_kind(invocation, invocation->operands[0], &which));
-    fill(invocation, context, which, list);
+    fill(&invocation->arena, context, which, list);
     bool one = invocation->num_operands == 2;
     if (one) LIANA_TRY(select_name(invocation, which, invocation->operands[1], list));
     if (which->measure) LIANA_TRY(which->measure(invocation, list));

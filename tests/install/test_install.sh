@@ -6,6 +6,7 @@ set -eu
 build=$1
 version=$2
 here=$(cd "$(dirname "$0")" && pwd)
+whole=$(cmake -P "$here/../../cmake/version.cmake")
 . "$here/../checks/needs.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -38,9 +39,9 @@ strict="-std=c17 -Wall -Wextra -pedantic -Werror"
 
 echo "pkg-config, shared"
 cc $strict "$here/use_liana.c" -o "$folder/use" $(pkg-config --cflags --libs liana)
-LD_LIBRARY_PATH=$library "$folder/use" "$version"
+LD_LIBRARY_PATH=$library "$folder/use" "$whole"
 # The SONAME is what programs are bound to: a later, incompatible version must not be taken for this one.
-readelf -d "$folder/use" | grep -q "NEEDED.*\[libliana.so.${version%.*}\]" || fail "the program is not bound to the SONAME"
+readelf -d "$folder/use" | grep -q "NEEDED.*\[libliana.so.${version%%.*}\]" || fail "the program is not bound to the SONAME"
 [ "$(pkg-config --libs liana | sed 's/-L[^ ]*//g' | tr -d ' ')" = -lliana ] ||
     fail "a shared program is told to link more than liana: $(pkg-config --libs liana)"
 
@@ -48,7 +49,7 @@ readelf -d "$folder/use" | grep -q "NEEDED.*\[libliana.so.${version%.*}\]" || fa
 echo "pkg-config, static"
 use_static() {
     readelf -d "$folder/use" | grep -q 'NEEDED.*libliana' && fail "the program is not static"
-    "$folder/use" "$version"
+    "$folder/use" "$whole"
 }
 for compiler in gcc clang-14; do
     has_program "$compiler" || continue
@@ -59,7 +60,7 @@ done
 rm "$library/libliana.so"
 cc $strict "$here/use_liana.c" -o "$folder/use" $(pkg-config --cflags --static --libs liana)
 use_static
-ln -s "libliana.so.${version%.*}" "$library/libliana.so"
+ln -s "libliana.so.${version%%.*}" "$library/libliana.so"
 
 echo "liana export"
 "$there/bin/liana" synth flowers classes=3 images=60 image_size=24 --out "$folder/drawn" >/dev/null
@@ -82,7 +83,7 @@ for compiler in g++ clang++-14; do
     for standard in 17 20; do
         "$compiler" -std=c++$standard -Wall -Wextra -Wpedantic -Wshadow -Werror "$here/use_liana.cc" -o "$folder/use" \
             $(pkg-config --cflags --libs liana)
-        LD_LIBRARY_PATH=$library "$folder/use" "$version" "$folder/flowers"
+        LD_LIBRARY_PATH=$library "$folder/use" "$whole" "$folder/flowers"
     done
     "$compiler" -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Werror "$here/use_builders.cc" -o "$folder/builders" \
         $(pkg-config --cflags --libs liana)
@@ -231,8 +232,8 @@ grep -q '^root_error 0' "$folder/log" || fail "examples/plugin/use_my_parts.c: n
 echo "find_package"
 cmake -S "$here" -B "$folder/project" -DCMAKE_PREFIX_PATH="$there" >"$folder/log" 2>&1 &&
     cmake --build "$folder/project" >>"$folder/log" 2>&1 || { cat "$folder/log" && exit 1; }
-"$folder/project/use_liana" "$version"
-"$folder/project/use_static" "$version"
+"$folder/project/use_liana" "$whole"
+"$folder/project/use_static" "$whole"
 if readelf -d "$folder/project/use_static" | grep -q 'NEEDED.*libliana'; then fail "liana::static is not static"; fi
 readelf -d "$folder/project/use_liana" | grep NEEDED >"$folder/log"
 if grep -vE 'lib(liana|c)\.so' "$folder/log"; then fail "liana::liana links more than the shared library"; fi
@@ -276,7 +277,7 @@ if [ -s "$folder/absent" ]; then
     cat "$folder/absent"
     fail "libliana.so lacks these, which the headers declare"
 fi
-"$there/bin/liana" version | grep -qF "$version" || fail "the command's version"
+"$there/bin/liana" version | grep -qxF "liana $whole" || fail "the command's version"
 
 echo "documents"
 documents=$there/share/doc/liana
@@ -292,13 +293,10 @@ if has_program man; then
     [ ! -s "$folder/log" ] || { cat "$folder/log" && fail "liana.1 is not well formed"; }
     grep -qF "'liana SUBCOMMAND --help' says more" "$folder/page" || fail "liana.1 does not show the help as it is"
 fi
-if has_program bash; then
-    complete() { PATH=$there/bin:$PATH bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _liana
-        echo "${COMPREPLY[*]}"' bash "$(find "$there" -path '*completions/liana')" "$@"; }
-    [ "$(complete liana tr)" = train ] || fail "completion of a subcommand: $(complete liana tr)"
-    [ "$(complete liana train --resume-)" = --resume-from ] || fail "completion of an option: $(complete liana train --resume-)"
-    [ "$(complete liana list los)" = losses ] || fail "completion of a kind: $(complete liana list los)"
-fi
+# tests/checks/test_completion.sh tests what they do.
+for row in bash:bash-completion/completions/liana zsh:zsh/site-functions/_liana fish:fish/vendor_completions.d/liana.fish; do
+    "$there/bin/liana" completion "${row%%:*}" | cmp - "$there/share/${row#*:}" || fail "the completion for ${row%%:*}"
+done
 
 echo "uninstall"
 DESTDIR="$folder/stage" cmake --install "$build" --prefix /opt >"$folder/log"

@@ -220,6 +220,14 @@ liana_status liana__run_page_begin(liana__run_page *page, const char *const *fol
     liana__value_set(&page->arena, page->data, "runs", runs);
     LIANA_TRY(add_figures(page, error));
     LIANA_TRY(add_differences(page, error));
+    if (with_details && !page->num_details) {
+        set_text(
+            page, page->data, "left_out",
+            liana__arena_format(&page->arena,
+                                "Predictions and training data are on pages of up to %d runs: liana report RUN ... "
+                                "--html",
+                                LIANA__RUN_PAGE_MOST_DETAILS));
+    }
     return begin_details(page, error);
 }
 

@@ -184,9 +184,13 @@ static liana_status add_figures(liana__run_page *page, liana__error *error)
 
 static const char *title_of(liana__run_page *page)
 {
-    if (page->count == 1) return page->runs[0].name;
-    if (page->count == 2) return liana__arena_format(&page->arena, "%s and %s", page->runs[0].name, page->runs[1].name);
-    return liana__arena_format(&page->arena, "%s and %zu more runs", page->runs[0].name, page->count - 1);
+    liana__arena *arena = &page->arena;
+    const char *first = liana__isolate(arena, page->runs[0].name);
+    if (page->count == 1) return first;
+    if (page->count == 2) {
+        return liana__arena_format(arena, "%s and %s", first, liana__isolate(arena, page->runs[1].name));
+    }
+    return liana__arena_format(arena, "%s and %zu more runs", first, page->count - 1);
 }
 
 static liana_status begin_details(liana__run_page *page, liana__error *error)

@@ -14,15 +14,17 @@ set -eu
 
 build="gcc libc6-dev make cmake ninja-build pkg-config
     libdnnl-dev libgomp1 zlib1g-dev libjpeg62-turbo-dev libpng-dev libexif-dev libgif-dev libwebp-dev libtiff-dev
-    libcairo2-dev libfontconfig-dev fonts-dejavu-core
+    libcairo2-dev libpango1.0-dev fonts-dejavu-core
     libjansson-dev libfyaml-dev libprotobuf-c-dev protobuf-c-compiler libutf8proc-dev libhdf5-dev libzip-dev libmicrohttpd-dev
     libcurl4-openssl-dev libssl-dev libexpat1-dev libzmq3-dev libcmocka-dev"
 # The headers are checked with clang and as C++; the format with clang-format 14; processors that are not here with qemu.
 # Numbers are written under a locale with a decimal comma, which is made from the sources of locales.
 # Processes of clusters are started by both kinds of MPI, and have networks of their own (iproute2).
+# What HarfBuzz's own command says is compared with text in pictures.
 # Remote files are read from nginx and from a small server in Python, on this machine. The Python module needs numpy.
 tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 python3-numpy locales
-    openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 man-db zsh fish git abigail-tools"
+    openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 man-db zsh fish git abigail-tools
+    libharfbuzz-bin"
 # Augmentation in a browser: with these, the build makes it (cmake/web.cmake).
 web="clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32"
 # libFuzzer and the sanitizers of clang.

@@ -1,6 +1,8 @@
 /* Draws how well a run knows its classes. */
 #include "report/examine.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,7 +180,7 @@ static liana__figure_line line_of(const reporter *own, const liana__class_curve 
                                   const char *name, size_t number)
 {
     return (liana__figure_line){
-        .name = liana__arena_format(own->arena, "%s (%.3f)", name, area_of(curve, kind)),
+        .name = liana__arena_format(own->arena, "%s (%.3f)", liana__isolate(own->arena, name), area_of(curve, kind)),
         .x = kind == ROC ? curve->false_rates : curve->recalls,
         .y = kind == ROC ? curve->true_rates : curve->precisions,
         .count = kind == ROC ? curve->roc_count : curve->precision_count,

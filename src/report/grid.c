@@ -85,8 +85,8 @@ static void draw_caption(liana__canvas *canvas, const liana__grid_item *item, do
     if (!item->truth && item->note) liana__canvas_text(canvas, x, y + 33, &is, item->note);
     if (!item->truth) return;
     bool right = strcmp(item->truth, item->predicted) == 0;
-    char text[512];
-    snprintf(text, sizeof text, right ? "right" : "is %s", item->truth);
+    char text[512]; /* the name in its own direction (base/text.h) */
+    snprintf(text, sizeof text, right ? "right" : "is \xe2\x81\xa8%s\xe2\x81\xa9", item->truth);
     liana__canvas_text(canvas, x, y + 33, &is, text);
 }
 

@@ -26,6 +26,7 @@ typedef struct liana__fit_options {
     void *user;
     liana__callback_list *callbacks; /* NULL: none */
     const char *folder;              /* for files of callbacks; NULL: none */
+    liana__strings class_names;      /* for callbacks; empty: not known */
     /* Opens the training data anew, each example once, in order and not augmented; *loader stays the user's. NULL: they
      * cannot be read so. */
     liana_status (*open_examples)(void *user, liana__loader **loader, liana__error *error);

@@ -140,6 +140,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
                                  .hand_over = plan_handover,
                                  .user = &own,
                                  .folder = run->folder,
+                                 .class_names = run->class_names,
                                  .open_examples = run->training.source->streams ? NULL : open_examples};
     liana_status status = liana__job_fit(job, &watching, &wanted, error);
     if (own.status != LIANA_OK) {

@@ -312,8 +312,8 @@ static liana_status report_metrics(const reporter *own)
             known = known || (own->examined->outputs[k].name == output.name && own->examined->outputs[k].exclusive);
         }
         if (known) continue;
-        output.classes =
-            (liana__output_classes){output.width, false, liana__run_output_names(own->examined->run, metric->output)};
+        output.classes = (liana__output_classes){.count = output.width,
+                                                 .names = liana__run_output_names(own->examined->run, metric->output)};
         LIANA_TRY(draw_matrix(own, &output, totals->sums + metric->first_sum));
     }
     return LIANA_OK;

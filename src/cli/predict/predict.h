@@ -60,6 +60,7 @@ typedef struct liana__predict_facts {
     size_t *top;             /* room for the likeliest classes */
     size_t num_top;          /* how many are shown */
     bool of_classes;         /* the only output says classes */
+    bool of_labels;          /* the only output says for each label whether an example has it */
     bool with_probabilities; /* CSV has a column for each class */
     bool has_truth;
     const liana__kept_table *kept; /* NULL: no column is kept */
@@ -74,13 +75,17 @@ typedef struct liana__prediction {
     size_t said;         /* the class that is said; of an only output of classes */
 } liana__prediction;
 
-/* Fills in all but `has_truth` and `kept`. Errors: INVALID_CONFIG (--top), OUT_OF_MEMORY. */
+/* Fills in all but `has_truth` and `kept`. Errors: INVALID_CONFIG (--top; --threshold of a model that has none),
+ * OUT_OF_MEMORY. */
 liana_status liana__predict_facts_find(liana__invocation *invocation, const liana__run *run,
                                        const liana__run_data *data, liana__predict_facts *facts) LIANA_MUST_USE;
 size_t liana__predict_output_size(const liana__predict_facts *facts, size_t output);
 /* The classes to show, the likeliest first, in facts->top; returns how many. */
 size_t liana__predict_find_shown(const liana__predict_facts *facts, const liana__output_classes *classes,
                                  const float *probabilities);
+
+/* Whether an example has a label, by its probability: above train.threshold. Of an output of several labels. */
+bool liana__predict_has_label(const liana__predict_facts *facts, const float *probabilities, size_t label);
 
 /* ---- models (predict_models.c) ---- */
 

@@ -78,6 +78,19 @@ static void add_name(liana__example_builder *builder, const char *feature, const
     }
 }
 
+/* The names of the labels that an example has. */
+static void add_labels(const liana__predict_facts *facts, const liana__prediction *one, liana__example_builder *builder)
+{
+    const liana__output_classes *classes = &facts->classes[0];
+    const char **names = liana__arena_allocate(&builder->arena, classes->count * sizeof *names);
+    size_t count = 0;
+    builder->failed = builder->failed || !names;
+    for (size_t i = 0; names && i < classes->count; i++) {
+        if (liana__predict_has_label(facts, one->output, i)) names[count++] = classes->names.items[i];
+    }
+    if (names) liana__example_add_strings(builder, "labels", names, count);
+}
+
 /* Of several outputs, each has its own name. */
 static void add_values(liana__predict_writer *writer, const liana__prediction *one, float (*both)[2])
 {
@@ -86,7 +99,9 @@ static void add_values(liana__predict_writer *writer, const liana__prediction *o
     for (size_t i = 0; i < facts->objective->num_outputs; i++) {
         const float *values = liana__class_probabilities(&facts->classes[i], output, both[i]);
         const bool only = facts->objective->num_outputs == 1;
-        const char *name = !only ? facts->objective->outputs[i].name : facts->of_classes ? "probabilities" : "values";
+        const char *name = !only                                   ? facts->objective->outputs[i].name
+                           : facts->of_classes || facts->of_labels ? "probabilities"
+                                                                   : "values";
         liana__example_add_floats(&writer->builder, name, values, num_values(facts, i));
         output += liana__predict_output_size(facts, i);
     }
@@ -106,6 +121,7 @@ static liana_status add_to_records(liana__predict_writer *writer, const liana__p
         liana__example_add_int64s(builder, "label", &said, 1);
         add_name(builder, "class", names, one->said);
     }
+    if (facts->of_labels) add_labels(facts, one, builder);
     add_values(writer, one, both);
     if (one->truth >= 0) {
         liana__example_add_int64s(builder, "true_label", &truth, 1);

@@ -4,6 +4,7 @@
 #include "base/format.h"
 
 static const char columns_of_class[] = "id,label,class,confidence";
+static const char columns_of_labels[] = "id,labels";
 static const char columns_of_truth[] = "true_label,true_class,correct";
 
 static void add_kept_header(const liana__predict_facts *facts, liana__text *text)
@@ -17,8 +18,11 @@ static void add_kept_header(const liana__predict_facts *facts, liana__text *text
 void liana__predict_add_header(const liana__predict_facts *facts, bool with_probabilities, liana__text *text)
 {
     liana__text line = {0};
-    if (with_probabilities) {
-        liana__add_probability_header(facts->objective, facts->classes, facts->of_classes ? columns_of_class : "id",
+    if (with_probabilities || facts->of_labels) {
+        liana__add_probability_header(facts->objective, facts->classes,
+                                      facts->of_classes  ? columns_of_class
+                                      : facts->of_labels ? columns_of_labels
+                                                         : "id",
                                       &line);
     } else if (!facts->of_classes) {
         liana__add_value_header(facts->objective, &line);
@@ -49,6 +53,22 @@ static void add_class(const liana__predict_facts *facts, const liana__prediction
     liana__text_add(text, ",%.6f", liana__shown((double)probabilities[one->said]));
 }
 
+/* "red|sweet" */
+static void add_labels(const liana__predict_facts *facts, const liana__prediction *one, liana__text *text)
+{
+    const liana__output_classes *classes = &facts->classes[0];
+    liana__text labels = {0};
+    char number[24];
+    for (size_t i = 0; i < classes->count; i++) {
+        if (!liana__predict_has_label(facts, one->output, i)) continue;
+        liana__text_add(&labels, "%s%s", labels.length ? "|" : "", liana__class_name(classes, i, number));
+    }
+    liana__text_add(text, ",");
+    liana__csv_add(text, labels.length ? labels.data : "");
+    text->failed = text->failed || labels.failed;
+    liana__text_free(&labels);
+}
+
 static void add_truth(const liana__predict_facts *facts, const liana__prediction *one, liana__text *text)
 {
     if (one->truth < 0) {
@@ -65,7 +85,8 @@ void liana__predict_add_row(const liana__predict_facts *facts, const liana__pred
 {
     liana__csv_add(text, one->id);
     if (facts->of_classes) add_class(facts, one, text);
-    if (with_probabilities) {
+    if (facts->of_labels) add_labels(facts, one, text);
+    if (with_probabilities || facts->of_labels) {
         liana__add_probabilities(facts->objective, facts->classes, one->output, text);
     } else if (!facts->of_classes) {
         for (size_t i = 0; i < facts->row_size; i++) liana__text_add(text, ",%.9g", (double)one->output[i]);

@@ -23,6 +23,25 @@ size_t liana__predict_find_shown(const liana__predict_facts *facts, const liana_
     return count;
 }
 
+bool liana__predict_has_label(const liana__predict_facts *facts, const float *probabilities, size_t label)
+{
+    return (double)probabilities[label] > facts->run->config->job.threshold;
+}
+
+/* A threshold that changes nothing is a mistake of whoever gives it. */
+static liana_status check_threshold(const liana__predict_facts *facts)
+{
+    liana__error *error = &facts->invocation->error;
+    if (!liana__invocation_has(facts->invocation, "threshold")) return LIANA_OK;
+    for (size_t i = 0; i < facts->objective->num_outputs; i++) {
+        if (facts->classes[i].of_one || facts->classes[i].several) return LIANA_OK;
+    }
+    return liana__fail(error, LIANA_INVALID_CONFIG,
+                       "predict: --threshold is for models that end in a sigmoid, of two classes or of labels with "
+                       "names; %s; leave it out",
+                       facts->of_classes ? "this one says the likeliest class" : "this one gives numbers");
+}
+
 static liana_status find_keys(liana__predict_facts *facts, size_t index)
 {
     const liana__output_classes *classes = &facts->classes[index];
@@ -57,6 +76,8 @@ liana_status liana__predict_facts_find(liana__invocation *invocation, const lian
         if (facts->classes[i].count > most) most = facts->classes[i].count;
         if (wants_keys) LIANA_TRY(find_keys(facts, i));
     }
+    facts->of_labels = facts->objective->num_outputs == 1 && facts->classes[0].several;
+    LIANA_TRY(check_threshold(facts));
     const bool shows_all = facts->with_probabilities || (size_t)num_top > most;
     facts->num_top = shows_all ? most : (size_t)num_top;
     facts->top = liana__arena_allocate(&invocation->arena, most * sizeof *facts->top);

@@ -324,5 +324,9 @@ liana_status liana__predict_all(const liana__predict_options *options, liana__pr
     for (size_t i = 0; i < options->others.count; i++) {
         LIANA_TRY(predict_member(options, options->others.items[i], &own));
     }
-    return LIANA_OK;
+    const liana__measured *measured = &counts->measured;
+    if (measured->count || !measured->bad_records) return LIANA_OK;
+    return liana__fail(&invocation->error, LIANA_INVALID_DATA,
+                       "predict: none of the %lld examples can be read, so there is nothing to predict",
+                       (long long)measured->bad_records);
 }

@@ -28,6 +28,18 @@ static liana__value *describe_class(const liana__output_classes *classes, size_t
     return item;
 }
 
+/* Those that an example has. */
+static liana__value *list_labels(const liana__predict_facts *facts, size_t index, liana__arena *arena,
+                                 const float *values)
+{
+    liana__value *list = liana__value_list(arena);
+    for (size_t i = 0; i < facts->classes[index].count; i++) {
+        if (!liana__predict_has_label(facts, values, i)) continue;
+        liana__value_add(arena, list, liana__value_string(arena, facts->keys[index][i]));
+    }
+    return list;
+}
+
 /* The likeliest classes as a list, and the probabilities of all in the order of the classes. */
 static void set_classes(const liana__predict_facts *facts, size_t index, liana__arena *arena, liana__value *map,
                         const float *output)
@@ -37,6 +49,7 @@ static void set_classes(const liana__predict_facts *facts, size_t index, liana__
     const float *values = liana__class_probabilities(classes, output, both);
     const size_t count = liana__predict_find_shown(facts, classes, values);
     liana__value *list = liana__value_list(arena), *all = liana__value_map(arena);
+    if (classes->several) liana__value_set(arena, map, "labels", list_labels(facts, index, arena, values));
     for (size_t i = 0; i < count; i++) {
         const size_t label = facts->top[i];
         liana__value_add(arena, list, describe_class(classes, label, (double)values[label], arena));
@@ -118,6 +131,7 @@ static void print_lines(const liana__predict_facts *facts, const liana__predicti
         const size_t label = facts->top[i];
         fprintf(out, "  %.4f  %s", liana__shown((double)values[label]), label < classes->names.count ? "" : "class ");
         liana__print_plainly(out, liana__class_name(classes, label, number));
+        if (classes->several) fputs(liana__predict_has_label(facts, values, label) ? " (yes)" : " (no)", out);
         fputc('\n', out);
     }
     if (one->truth < 0) return;
@@ -136,6 +150,8 @@ static void print_named(const liana__predict_facts *facts, const liana__output_c
         const size_t label = facts->top[i];
         fprintf(facts->invocation->out, "%s %.4f ", i ? "," : "", liana__shown((double)values[label]));
         liana__print_plainly(facts->invocation->out, liana__class_name(classes, label, number));
+        if (!classes->several) continue;
+        fputs(liana__predict_has_label(facts, values, label) ? " (yes)" : " (no)", facts->invocation->out);
     }
 }
 

@@ -150,8 +150,8 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
 liana_status liana__run_warm_start(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
-/* The names of the classes of an output, in the order of their numbers: those of the label, or of the category column
- * that is its target. Empty: not known. */
+/* The names of the classes of an output, in the order of their numbers: those of the label, of the category column that
+ * is its target, or the columns that are, one for each sigmoid. Empty: not known. */
 liana__strings liana__run_output_names(const liana__run *run, size_t output);
 
 /* The classes of an output of the run's model. */

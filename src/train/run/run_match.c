@@ -64,10 +64,20 @@ static liana__strings label_names(const liana__run *run)
     return (liana__strings){LIANA_IMAGENET_CLASSES, liana__imagenet_names};
 }
 
+/* Columns of 0 and 1 are several labels, for a sigmoid each. */
+static bool has_labels(const liana__run *run, size_t output, const liana__column *column)
+{
+    if (!run->core.trainer) return false;
+    const liana__objective_output *of = &liana__trainer_objective(run->core.trainer)->outputs[output];
+    return of->activation == LIANA_LOGITS_SIGMOID && liana_shape_size(&of->shape) == (int64_t)column->from.count &&
+           column->from.count > 1;
+}
+
 liana__strings liana__run_output_names(const liana__run *run, size_t output)
 {
     const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
     if (column && column->category) return column->vocabulary;
+    if (column && column->stacked && has_labels(run, output, column)) return column->from;
     /* Where no column is the label, data.class_names are the names of the only output's classes. */
     const liana__columns *columns = &run->config->data.components;
     const bool only = liana__model_num_outputs(run->model) == 1 && column && !liana__columns_get(columns, "label");

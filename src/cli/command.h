@@ -48,8 +48,7 @@ static inline const char *liana__option_dashes(const char *name)
 #define LIANA__OPTION_PLUGINS \
     "allow-plugins", NULL, "load the plugins that files name, and devices pjrt:FILE.so: their code runs"
 #define LIANA__OPTION_THRESHOLD \
-    "threshold", "P",           \
-        "of sigmoids: the probability above which the second class, or a label, is said (default: the run's)"
+    "threshold", "P", "of sigmoids: above it the second class, or a label, is said (default: the run's)"
 #define LIANA__OPTION_JSON "json", NULL, "print JSON lines, for machines"
 #define LIANA__OPTION_DATA "data", "PATTERN", "the examples: a file, a pattern of files, or a folder"
 

@@ -361,7 +361,7 @@ static void test_an_architecture_says_names(void **state)
     assert_non_null(json_object_get(json_object_get(event, "probabilities"), "crane_517"));
     json_decref(event);
     assert_code(got, 0);
-    got = WITH_NETWORK("--threshold", "0.5");
+    got = WITH_NETWORK("--top", "1");
     snprintf(named, sizeof named, "  %s\n", liana__imagenet_names[label]);
     assert_says(got.out, named);
     assert_code(got, 0);

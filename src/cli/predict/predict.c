@@ -8,7 +8,7 @@ static const liana__option options[] = {
     {LIANA__OPTION_MODEL},
     {LIANA__OPTION_WEIGHTS},
     {"out", "FILE",
-     "write the predictions: .csv, .jsonl, .npy, .tfrecord, or DIR/ of pictures (-: CSV on standard output)"},
+     "write the predictions: .csv, .jsonl, .npy, .tfrecord, DIR/ of pictures (-: CSV on standard output)"},
     {"layer", "NAME", "with --out FILE.csv or FILE.npy: write the outputs of this layer instead, such as embeddings"},
     {"probabilities", NULL, "all probabilities: with --out a column for each class; else all classes are printed"},
     {"top", "N", "how many of the likeliest classes are printed (default: 5)"},

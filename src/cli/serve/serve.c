@@ -14,8 +14,7 @@
 enum { DEFAULT_PORT = 8501, LONGEST_TOKEN = 4096, SHORTEST_TOKEN = 16, LARGEST_PEM = 1 << 20 };
 
 static const liana__option options[] = {
-    {"listen", "ADDRESS:PORT",
-     "where it listens (default: 127.0.0.1:8501); others than this machine need a token and TLS"},
+    {"listen", "ADDRESS:PORT", "where it listens (default: 127.0.0.1:8501); other machines need a token and TLS"},
     {"port", "PORT", "the same for 127.0.0.1; 0: a free one, which is said"},
     {"token-file", "FILE", "clients need its token: Authorization: Bearer TOKEN (default: LIANA_SERVE_TOKEN)"},
     {"tls-certificate", "FILE", "HTTPS: the certificate and those behind it, PEM"},
@@ -24,7 +23,7 @@ static const liana__option options[] = {
     {"host", "NAMES", "more names of this server, separated by commas: those of a proxy"},
     {"batch-size", "N", "the most examples of a batch (default: 16)"},
     {"batch-timeout", "MICROSECONDS", "how long a batch that is not full waits for more (default: 0)"},
-    {"queue", "N", "examples of a model that may wait, and of one request (default: 256); more are answered with 503"},
+    {"queue", "N", "a model's examples that may wait, and of one request (default: 256); more get 503"},
     {"queue-seconds", "S", "how long a request may wait for its turn (default: 30); longer: 504"},
     {"versions", "N", "serve the newest N versions of each model, or all (default: 1)"},
     {"labels", "LABEL=N,...", "names of versions: canary=4,stable=3"},

@@ -182,7 +182,7 @@ install: ## install into $(DESTDIR)$(PREFIX)
 uninstall: ## remove the files of the last `make install` (with the same DESTDIR)
 	DESTDIR=$(DESTDIR) cmake --build $(BUILD) --target uninstall
 
-# ---- packages and releases (docs/releasing.md) ----
+# ---- packages and releases (docs/guides/releasing.md) ----
 packages: ## build the Debian packages liana, libliana1, libliana-dev and liana-doc, in $(BUILD)/packages, and check them with lintian
 	$(PACKAGES) --packages
 	scripts/packages.sh $(BUILD)/packages

@@ -27,7 +27,7 @@ INSTALL_PEERS = scripts/install-peers.sh
 # One test more than there are cores: those of clusters and deaths mostly wait.
 TEST = scripts/run_tests.sh $(1) --parallel $$(($(JOBS) + 1)) $(2) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo check-onnx compare install uninstall clean packages check-packages tarball check-tarball check-reproducible abi-check abi-update check-arm64
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo check-onnx check-serve compare install uninstall clean packages check-packages tarball check-tarball check-reproducible abi-check abi-update check-arm64
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -136,6 +136,11 @@ check-onnx: ## write every model as an ONNX file, and compare onnxruntime's outp
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target test_onnxruntime
 	$(BUILD)/test_onnxruntime $(MODELS)
+
+check-serve: ## ask liana serve 10,000 times while versions come and go and clients are killed: none is lost, the memory stays (minutes)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target liana
+	sh tests/checks/test_serve_soak.sh $(BUILD) 10000
 
 check-plan: ## compare plans of clusters with measured steps, 2 and 4 workers at three bandwidths (root; nothing else should run; minutes)
 	$(call CONFIGURE,$(BUILD))

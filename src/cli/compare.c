@@ -173,6 +173,7 @@ static liana_status run(liana__invocation *invocation)
     liana__arena *arena = &invocation->arena;
     liana__error *error = &invocation->error;
     comparison own = {.invocation = invocation, .count = invocation->num_operands};
+    LIANA_TRY(liana__session_fetch_runs(invocation, false));
     LIANA_TRY(liana__run_files_read(invocation->operands, own.count, arena, &own.runs, error));
     LIANA_TRY(liana__run_files_measures(own.runs, own.count, arena, &own.measures, &own.num_measures, error));
     liana_status status = liana__run_files_differences(own.runs, own.count, arena, &own.settings, error);

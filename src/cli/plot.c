@@ -82,6 +82,7 @@ static liana_status plot_runs(liana__invocation *invocation, const char *path)
     bool of_events;
     LIANA_TRY(check_kinds(invocation, &of_events));
     if (of_events) return plot_events(invocation, measures, num_measures, path);
+    LIANA_TRY(liana__session_fetch_runs(invocation, false));
     LIANA_TRY(liana__run_files_read(invocation->operands, invocation->num_operands, &invocation->arena, &runs, error));
     return liana__plot_runs(runs, invocation->num_operands, measures, num_measures, path, &invocation->arena, error);
 }

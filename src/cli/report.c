@@ -223,7 +223,7 @@ static liana_status draw_page(liana__invocation *invocation)
     }
     if (!out) out = liana__path_join(&invocation->arena, invocation->operands[0], "report.html");
     if (!out) return liana__fail_memory(&invocation->error, "the page");
-    /* One run may be in a bucket: the operand becomes a local folder. */
+    LIANA_TRY(liana__session_fetch_runs(invocation, !liana__invocation_has(invocation, "curves")));
     const char *only = invocation->operands[0];
     const bool of_runs = liana__folder_exists(only) && !liana__is_run_folder(only);
     if (invocation->num_operands == 1 && !of_runs) {

@@ -70,17 +70,25 @@ static const char *checkpoint_in_run(const liana__invocation *invocation, bool c
     return checkpoint && !elsewhere ? wanted : "";
 }
 
-static liana_status fetch_run(liana__invocation *invocation, bool checkpoint)
+static liana_status fetch_run(liana__invocation *invocation, size_t operand, bool checkpoint)
 {
     const char *wanted = checkpoint_in_run(invocation, checkpoint);
     if (!invocation->remote) LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &invocation->remote));
-    return liana__remote_run(invocation->remote, invocation->operands[0], wanted, &invocation->arena,
-                             &invocation->operands[0], &invocation->error);
+    return liana__remote_run(invocation->remote, invocation->operands[operand], wanted, &invocation->arena,
+                             &invocation->operands[operand], &invocation->error);
+}
+
+liana_status liana__session_fetch_runs(liana__invocation *invocation, bool checkpoint)
+{
+    for (size_t i = 0; i < invocation->num_operands; i++) {
+        if (liana__path_is_remote(invocation->operands[i])) LIANA_TRY(fetch_run(invocation, i, checkpoint));
+    }
+    return LIANA_OK;
 }
 
 liana_status liana__session_find_run(liana__invocation *invocation, bool checkpoint, const char **config_path)
 {
-    if (liana__path_is_remote(invocation->operands[0])) LIANA_TRY(fetch_run(invocation, checkpoint));
+    if (liana__path_is_remote(invocation->operands[0])) LIANA_TRY(fetch_run(invocation, 0, checkpoint));
     const char *folder = invocation->operands[0], *path = liana__path_join(&invocation->arena, folder, "config.yaml");
     if (!path) return liana__fail_memory(&invocation->error, "the run folder");
     *config_path = path;

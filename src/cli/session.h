@@ -22,6 +22,9 @@ void liana__session_close(liana__session *session);
  * liana__remote_run. */
 liana_status liana__session_find_run(liana__invocation *invocation, bool checkpoint, const char **config_path)
     LIANA_MUST_USE;
+/* Makes local folders of the operands that are runs in buckets; with `checkpoint` the one of --checkpoint too, else the
+ * newest. Errors: those of liana__remote_run. */
+liana_status liana__session_fetch_runs(liana__invocation *invocation, bool checkpoint) LIANA_MUST_USE;
 
 /* Opens the run folder that is the first operand of a command, or with --model a model and its weights; *folder is then
  * NULL, and the operands are all of the rest. Close the session in any case. Errors: INVALID_CONFIG. */

@@ -51,9 +51,16 @@ static void test_a_run_on_a_server(void **state)
         assert_code(liana__test_command("report", urls[i]), 0);
         assert_same_file(liana__test_path("local/curves.png"), liana__test_path(pictures[i]));
     }
-    /* A page of two of them, in a local file. */
-    assert_code(liana__test_command("report", urls[0], local, "--html", "--out", liana__test_path("both.html")), 0);
-    assert_true(liana__file_exists(liana__test_path("both.html")));
+    liana__test_result got =
+        liana__test_command("report", urls[0], local, "--html", "--out", liana__test_path("both.html"));
+    assert_code(got, 0);
+    char *both = liana__test_read_text("both.html");
+    assert_says(both, "gs://bucket/run");
+    free(both);
+    got = liana__test_command("compare", urls[0], urls[1]);
+    assert_says(got.out, "run                    other");
+    assert_code(got, 0);
+    assert_code(liana__test_command("plot", urls[0], local, "--out", liana__test_path("both.png")), 0);
     assert_refused(liana__test_command("report", "gs://bucket/none", "--html"), 2, "gs://bucket/none");
 }
 

@@ -299,7 +299,7 @@ static liana_status group(finding *own)
     }
     for (int stages = 0; stages < 2 && own->num_groups > LIANA__FEW_BOXES; stages++) group_by_names(own, stages);
     if (own->num_groups > LIANA__FEW_BOXES) LIANA_TRY(group_by_passes(own));
-    if (own->num_groups > LIANA__FEW_BOXES) fold_repeats(own);
+    if (own->count > LIANA__FEW_BOXES) fold_repeats(own);
     if (own->num_groups > LIANA__MOST_BOXES) join_groups(own);
     own->groups[own->num_groups] = own->count;
     return LIANA_OK;
@@ -411,7 +411,8 @@ static const char *list_kinds(const finding *own, size_t begin, size_t end, size
     char text[LONGEST_TEXT];
     size_t used = 0;
     if (repeats > 1) used += (size_t)snprintf(text, sizeof text, "%zu x ", repeats);
-    used += (size_t)snprintf(text + used, sizeof text - used, "%zu layers:", count_layers(own, begin, end));
+    const size_t layers = count_layers(own, begin, end);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%zu layer%s:", layers, layers == 1 ? "" : "s");
     for (size_t k = 0; k < num_kinds && used < sizeof text; k++) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%s %zu %s", k ? "," : "", counts[k], kinds[k]);
     }

@@ -29,8 +29,9 @@ typedef struct liana__model_boxes {
 
 /* Up to LIANA__FEW_BOXES layers have a box each; a layer that is called twice has two. Of more layers, blocks become
  * one: by the names that Keras's architectures give them (block1a_..., conv2_block1_...), then by the stages of these
- * blocks, then by the places that all ways pass and the layers with kernels between them; then groups that repeat
- * become one; then evenly. Everything is in the arena. Errors: OUT_OF_MEMORY. */
+ * blocks, then by the places that all ways pass and the layers with kernels between them. Then blocks become one that
+ * follow each other with equal layers, numbers of weights and shapes; then groups evenly. Everything is in the arena.
+ * Errors: OUT_OF_MEMORY. */
 liana_status liana__model_boxes_find(const liana_model *model, liana__arena *arena, liana__model_boxes *found,
                                      liana__error *error) LIANA_MUST_USE;
 

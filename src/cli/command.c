@@ -13,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_REQUEUE = 75, EXIT_SIGNAL = 128 };
+enum {
+#define LIANA__EXIT(name, code, doc) EXIT_##name = (code),
+#include "cli/exit_codes.def"
+#undef LIANA__EXIT
+};
 
 static const liana__command *const commands[] = {
 #define LIANA__SUBCOMMAND(stem, name) &liana__subcommand_##name,

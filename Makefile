@@ -27,7 +27,7 @@ INSTALL_PEERS = scripts/install-peers.sh
 # One test more than there are cores: those of clusters and deaths mostly wait.
 TEST = scripts/run_tests.sh $(1) --parallel $$(($(JOBS) + 1)) $(2) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo check-onnx compare install uninstall clean
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo check-onnx compare install uninstall clean packages check-packages tarball check-tarball check-reproducible abi-check abi-update check-arm64
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -61,8 +61,11 @@ test-levels: ## run the unit tests for each instruction set of this processor (L
 	done
 	$(call TEST,$(BUILD)) -L 'files|checks|bench'
 
-test-builds: ## run all tests in Debug and Release builds of gcc and clang, without warnings, in $(BUILD)-COMPILER-TYPE
-	set -e; for compiler in gcc clang-14; do for type in Debug Release; do \
+# COMPILERS=all: those of Debian that liana is built with, older and newer ones (scripts/install-packages.sh --compilers).
+COMPILERS ?= gcc clang-14
+TYPES ?= Debug Release
+test-builds: ## run all tests in Debug and Release builds of gcc and clang, without warnings, in $(BUILD)-COMPILER-TYPE (COMPILERS=all: six of them; TYPES)
+	set -e; for compiler in $(subst all,gcc-11 gcc-12 clang-14 clang-15 clang-16 clang-19,$(COMPILERS)); do for type in $(TYPES); do \
 		echo "$$compiler $$type"; \
 		$(MAKE) --no-print-directory test BUILD=$(BUILD)-$$compiler-$$type WERROR=ON \
 			CMAKE_OPTIONS="$(CMAKE_OPTIONS) -DCMAKE_C_COMPILER=$$compiler -DCMAKE_BUILD_TYPE=$$type"; \
@@ -179,7 +182,41 @@ install: ## install into $(DESTDIR)$(PREFIX)
 uninstall: ## remove the files of the last `make install` (with the same DESTDIR)
 	DESTDIR=$(DESTDIR) cmake --build $(BUILD) --target uninstall
 
+# ---- packages and releases (docs/releasing.md) ----
+packages: ## build the Debian packages liana, libliana1, libliana-dev and liana-doc, in $(BUILD)/packages, and check them with lintian
+	$(PACKAGES) --packages
+	scripts/packages.sh $(BUILD)/packages
+
+check-packages: ## install the packages in a bare Debian, use, upgrade and remove them (root; minutes; after make packages)
+	scripts/check_packages.sh $(BUILD)/packages
+
+tarball: ## build a tarball that runs from any folder, in $(BUILD)/tarball
+	scripts/tarball.sh $(BUILD)/tarball
+
+check-tarball: ## unpack the tarball elsewhere, and use it where nothing can be written (after make tarball)
+	scripts/check_tarball.sh $(BUILD)/tarball
+
+check-reproducible: ## build packages and tarball twice, in other folders, as other users, and compare the bytes (long)
+	scripts/check_reproducible.sh
+
+ABI_OPTIONS = -DCMAKE_BUILD_TYPE=Debug -DLIANA_KERNEL_OPTIMIZATION=-O0 -DLIANA_X86=OFF -DLIANA_TESTS=OFF -DLIANA_WASM=OFF -DBUILD_SHARED_LIBS=ON
+abi-check: ## compare the library's interface with the last release's (libabigail), in $(BUILD)-abi
+	$(call CONFIGURE,$(BUILD)-abi,$(ABI_OPTIONS))
+	$(call COMPILE,$(BUILD)-abi) --target liana_shared
+	scripts/check_abi.sh $(BUILD)-abi/libliana.so
+
+abi-update: ## write abi/libliana.abi and debian/libliana1.symbols anew: for a release, or before the first one
+	$(call CONFIGURE,$(BUILD)-abi,$(ABI_OPTIONS))
+	$(call COMPILE,$(BUILD)-abi) --target liana_shared
+	scripts/check_abi.sh $(BUILD)-abi/libliana.so --write abi/libliana.abi
+	scripts/symbols.sh $(BUILD)-abi/libliana.so >debian/libliana1.symbols.new
+	mv debian/libliana1.symbols.new debian/libliana1.symbols
+
+check-arm64: ## build for arm64, and run the tests of base, ops and layers under qemu, in $(BUILD)-arm64 (long)
+	$(PACKAGES) --arm64
+	scripts/check_arm64.sh $(BUILD)-arm64
+
 clean: ## remove everything built
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-asan-plain $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-gcc-* $(BUILD)-clang-*
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-asan-plain $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-abi $(BUILD)-arm64 $(BUILD)-gcc-* $(BUILD)-clang-*
 
 comma := ,

@@ -10,9 +10,10 @@ add_executable(bench_data ${PROJECT_SOURCE_DIR}/bench/bench_data.c)
 add_executable(bench_report ${PROJECT_SOURCE_DIR}/bench/bench_report.c ${PROJECT_SOURCE_DIR}/bench/bench_plot.c
   ${PROJECT_SOURCE_DIR}/bench/bench_records.c)
 add_executable(bench_transport ${PROJECT_SOURCE_DIR}/bench/bench_transport.c)
+add_executable(bench_serve_load ${PROJECT_SOURCE_DIR}/bench/serve_load.c)
 add_executable(plot_scaling ${PROJECT_SOURCE_DIR}/bench/plot_scaling.c)
 foreach(program bench_transport plot_scaling bench_step bench_kernels bench_run bench_report bench_products bench_program
-    bench_model_files bench_data)
+    bench_model_files bench_data bench_serve_load)
   target_link_libraries(${program} PRIVATE liana_internal liana_options)
 endforeach()
 add_dependencies(test_launch bench_transport)

@@ -56,7 +56,7 @@ function(liana_find_loaded stem package source)
 endfunction()
 
 liana_find_loaded(CAIRO cairo src/formats/cairo_calls.c)
-liana_find_loaded(FONTCONFIG fontconfig src/formats/fontconfig_calls.c)
+liana_find_loaded(PANGO pangocairo src/formats/pango_calls.c)
 liana_find_loaded(GIF libgif src/formats/image_calls.c)
 liana_find_loaded(WEBP libwebp src/formats/image_calls.c)
 liana_find_loaded(TIFF libtiff-4 src/formats/image_calls.c)

@@ -16,10 +16,17 @@ if(LIANA_STATIC)
 endif()
 if(LIANA_MPI_MODULES)
   add_dependencies(liana_product ${LIANA_MPI_MODULES})
-  install(TARGETS ${LIANA_MPI_MODULES} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/liana)
+  install(TARGETS ${LIANA_MPI_MODULES} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${LIANA_MODULES_FOLDER})
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/liana DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
+
+# The Python module finds the library of its own installation. The folder is Debian's for modules of packages below
+# /usr, and of others below /usr/local; a folder of your own is for PYTHONPATH.
+if(LIANA_SHARED)
+  set(LIANA_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where the Python module is installed, below the prefix")
+  install(FILES bindings/python/liana.py DESTINATION ${LIANA_PYTHON_DIR} COMPONENT python)
+endif()
 
 # As they lie in the tree, so that links between them lead somewhere.
 install(FILES LICENSE README.md CONTRIBUTING.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
@@ -33,7 +40,21 @@ add_custom_command(OUTPUT ${LIANA_MANUAL}
   DEPENDS liana ${PROJECT_SOURCE_DIR}/scripts/manual.sh COMMENT "liana.1")
 add_custom_target(liana_manual ALL DEPENDS ${LIANA_MANUAL})
 install(FILES ${LIANA_MANUAL} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES scripts/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME liana)
+# Completion of command lines: where each shell looks for a command's own script.
+set(LIANA_COMPLETIONS)
+foreach(row bash:bash-completion/completions:liana zsh:zsh/site-functions:_liana fish:fish/vendor_completions.d:liana.fish)
+  string(REPLACE ":" ";" row ${row})
+  list(GET row 0 shell)
+  list(GET row 1 folder)
+  list(GET row 2 file)
+  set(script ${PROJECT_BINARY_DIR}/generated/completion/${file})
+  add_custom_command(OUTPUT ${script} COMMAND liana completion ${shell} > ${script} DEPENDS liana COMMENT "completion for ${shell}")
+  list(APPEND LIANA_COMPLETIONS ${script})
+  install(FILES ${script} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+endforeach()
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated/completion)
+add_custom_target(liana_completions ALL DEPENDS ${LIANA_COMPLETIONS})
+add_dependencies(liana_product liana_completions)
 
 add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
   WORKING_DIRECTORY ${PROJECT_BINARY_DIR} VERBATIM)
@@ -79,8 +100,8 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/liana.pc DESTINATION ${CMAKE_INSTA
 
 configure_package_config_file(cmake/LianaConfig.cmake.in generated/LianaConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Liana PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
-# 0.x promises nothing from one minor version to the next.
+# Programs of 1.2 run with 1.3, and not with 1.1 (docs/releasing.md).
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/LianaConfigVersion.cmake
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/generated/LianaConfig.cmake ${PROJECT_BINARY_DIR}/generated/LianaConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Liana)

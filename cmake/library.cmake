@@ -66,8 +66,11 @@ endif()
 # Modules that are loaded at run time.
 list(FILTER LIANA_SOURCES EXCLUDE REGEX "/transport/module/")
 file(RELATIVE_PATH LIANA_BIN_TO_LIB ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+# Below the library's folder. Those of another SONAME lie next to them.
+set(LIANA_MODULES_FOLDER liana/${PROJECT_VERSION_MAJOR})
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/distribute/transport/mpi_load.c APPEND PROPERTY
-  COMPILE_DEFINITIONS "LIANA_MODULES_FROM_BIN=\"${LIANA_BIN_TO_LIB}/liana\"")
+  COMPILE_DEFINITIONS "LIANA_MODULES_FOLDER=\"${LIANA_MODULES_FOLDER}\""
+  "LIANA_MODULES_FROM_BIN=\"${LIANA_BIN_TO_LIB}/${LIANA_MODULES_FOLDER}\"")
 if(LIANA_ZMQ)
   list(FILTER LIANA_SOURCES EXCLUDE REGEX "/transport/zmq_missing\\.c$")
 else()
@@ -98,6 +101,12 @@ target_link_libraries(liana_options INTERFACE ${DNNL_LIBRARY} ${GOMP_LIBRARY} Pk
   Threads::Threads m ${CMAKE_DL_LIBS})
 
 add_library(liana_objects OBJECT ${LIANA_SOURCES})
+# git is asked at each build, since a commit is another version (cmake/version.cmake).
+set(LIANA_VERSION_FILE ${PROJECT_BINARY_DIR}/generated/version.c)
+add_custom_target(liana_version BYPRODUCTS ${LIANA_VERSION_FILE}
+  COMMAND ${CMAKE_COMMAND} -DFILE=${LIANA_VERSION_FILE} -P ${PROJECT_SOURCE_DIR}/cmake/version.cmake VERBATIM)
+target_sources(liana_objects PRIVATE ${LIANA_VERSION_FILE})
+add_dependencies(liana_objects liana_version)
 target_link_libraries(liana_objects PRIVATE liana_options)
 
 # libliana.so hides by this list all that is not public. The objects hide nothing: tests look inside.
@@ -122,7 +131,7 @@ add_executable(liana ${PROJECT_SOURCE_DIR}/src/cli/main.c)
 if(LIANA_SHARED)
   add_library(liana_shared SHARED $<TARGET_OBJECTS:liana_objects>)
   set_target_properties(liana_shared PROPERTIES OUTPUT_NAME liana VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINK_DEPENDS ${LIANA_EXPORTS})
+    SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${LIANA_EXPORTS})
   target_link_options(liana_shared PRIVATE -Wl,--version-script=${LIANA_EXPORTS})
   target_link_libraries(liana_shared PRIVATE liana_options)
   if(NOT LIANA_SANITIZE)

@@ -70,8 +70,10 @@ function rules(    lines, count, i, parts) {
         "train/config: train/job;" \
         "train/model: train/config onnx;" \
         "train/estimator: train/model;" \
+        "train/predictor: train/model;" \
         "train/run: train/model;" \
-        "train: train/run train/estimator;" \
+        "train/export: train/run train/predictor;" \
+        "train: train/run train/estimator train/predictor train/export;" \
         "report: train;" \
         "serve: report;" \
         "cli: serve", lines, /; */)
@@ -99,7 +101,7 @@ function library_place(header) {
     if (header ~ /^(hdf5|H5)/) return "src/formats/hdf5/hdf5_calls."
     if (header ~ /^zip\.h/) return "src/formats/zip_calls."
     if (header ~ /^cairo/) return "src/formats/cairo_calls."
-    if (header ~ /^fontconfig/) return "src/formats/fontconfig_calls."
+    if (header ~ /^pango/) return "src/formats/pango_calls."
     if (header ~ /^(curl|openssl|expat)/) return "src/remote/calls."
     if (header ~ /^mpi\.h/) return "src/distribute/transport/module/"
     if (header ~ /^zmq/) return "src/distribute/transport/zmq_calls."

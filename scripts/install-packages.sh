@@ -5,27 +5,36 @@
 #   scripts/install-packages.sh --peers    and what scripts/install-peers.sh needs (make check-peers, make bench)
 #   scripts/install-packages.sh --fuzz     and what `make fuzz` needs
 #   scripts/install-packages.sh --bench    and the peer of Debian's that `make bench` measures against
+#   scripts/install-packages.sh --packages   and what builds and tests Debian packages (make packages, check-packages, abi-check)
+#   scripts/install-packages.sh --compilers  and the other compilers of `make test-builds`
+#   scripts/install-packages.sh --arm64      and what `make check-arm64` needs
 # It says what cannot be installed, without root and sudo, or without the network. The status is 1 if liana cannot be
 # built then. Else it is 0: packages that the options ask for are missing, and the tests that need them are skipped.
 set -eu
 
 build="gcc libc6-dev make cmake ninja-build pkg-config
     libdnnl-dev libgomp1 zlib1g-dev libjpeg62-turbo-dev libpng-dev libexif-dev libgif-dev libwebp-dev libtiff-dev
-    libcairo2-dev libfontconfig-dev fonts-dejavu-core
+    libcairo2-dev libpango1.0-dev fonts-dejavu-core
     libjansson-dev libfyaml-dev libprotobuf-c-dev protobuf-c-compiler libutf8proc-dev libhdf5-dev libzip-dev libmicrohttpd-dev
     libcurl4-openssl-dev libssl-dev libexpat1-dev libzmq3-dev libcmocka-dev"
 # The headers are checked with clang and as C++; the format with clang-format 14; processors that are not here with qemu.
 # Numbers are written under a locale with a decimal comma, which is made from the sources of locales.
 # Processes of clusters are started by both kinds of MPI, and have networks of their own (iproute2).
-# Remote files are read from nginx and from a small server in Python, on this machine.
-tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 locales
-    openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 man-db"
+# What HarfBuzz's own command says is compared with text in pictures.
+# Remote files are read from nginx and from a small server in Python, on this machine. The Python module needs numpy.
+tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 python3-numpy locales
+    openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 man-db zsh fish git abigail-tools
+    libharfbuzz-bin"
 # Augmentation in a browser: with these, the build makes it (cmake/web.cmake).
 web="clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32"
 # libFuzzer and the sanitizers of clang.
 fuzz="clang-14 libclang-rt-14-dev"
 # Without OpenBLAS Debian's PyTorch multiplies matrices with the reference BLAS, 30 times slower.
 bench="python3 python3-torch python3-torchvision python3-numpy python3-pil libopenblas0-openmp"
+packages="debhelper dpkg-dev lintian mmdebstrap abigail-tools git libopenmpi-dev libmpich-dev"
+compilers="gcc-11 clang-15 clang-16 clang-19"
+# A Debian for arm64 is unpacked; its programs run under qemu.
+arm64="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user mmdebstrap"
 
 wanted=$build
 for option in "$@"; do
@@ -45,8 +54,11 @@ for option in "$@"; do
         ;;
     --fuzz) wanted="$wanted $fuzz" ;;
     --bench) wanted="$wanted $bench" ;;
+    --packages) wanted="$wanted $packages $web" ;;
+    --compilers) wanted="$wanted $compilers" ;;
+    --arm64) wanted="$wanted $arm64" ;;
     *)
-        echo "scripts/install-packages.sh: unknown option '$option', expected --tests, --peers, --fuzz or --bench" >&2
+        echo "scripts/install-packages.sh: unknown option '$option', expected --tests, --peers, --fuzz, --bench, --packages, --compilers or --arm64" >&2
         exit 2
         ;;
     esac

@@ -68,7 +68,8 @@ LIANA_API const char *liana_context_message(const liana_context *context);
 /* The number of compute threads, at least 1; 0 for NULL. */
 LIANA_API int liana_context_num_threads(const liana_context *context);
 
-/* liana's version, "major.minor.patch". */
+/* liana's version: "1.0.0" of a release, "1.0.0+12.g8b6246af" twelve commits after it, "1.0.0-dev+g8b6246af" before
+ * it. The first three numbers are major, minor and patch. The string is static. */
 LIANA_API const char *liana_version(void);
 
 #ifdef __cplusplus

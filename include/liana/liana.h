@@ -25,6 +25,7 @@
 #include <liana/optimizer.h>
 #include <liana/options.h>
 #include <liana/parts.h>
+#include <liana/predictor.h>
 #include <liana/preprocessing.h>
 #include <liana/program.h>
 #include <liana/replicas.h>

@@ -20,6 +20,14 @@ extern "C" {
 #define LIANA_API
 #define LIANA_PRINTF(format_index, first_index)
 #endif
+/* Marks what a later major version removes: LIANA_DEPRECATED("since 1.2: use liana_new_name") before a declaration.
+ * Compilers warn where it is used, unless the program defines LIANA_NO_DEPRECATION_WARNINGS before it includes liana's
+ * headers. docs/releasing.md has the rule. */
+#if defined(__GNUC__) && !defined(LIANA_NO_DEPRECATION_WARNINGS)
+#define LIANA_DEPRECATED(text) __attribute__((deprecated(text)))
+#else
+#define LIANA_DEPRECATED(text)
+#endif
 #if defined(__GNUC__) && !defined(LIANA_STICKY_ERRORS)
 #define LIANA_MUST_USE __attribute__((warn_unused_result))
 #else

@@ -11,10 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef LIANA_VERSION
-#error "LIANA_VERSION comes from CMakeLists.txt"
-#endif
-
 static const char *const topic_names[LIANA__NUM_TOPICS] = {"graph", "dispatch", "exec", "memory", "data", "train"};
 
 enum { MAX_THREADS = 1024 };
@@ -248,11 +244,6 @@ int liana_context_num_threads(const liana_context *context)
 {
     if (!context) return 0;
     return context->pool ? liana__pool_num_threads(context->pool) : 1;
-}
-
-const char *liana_version(void)
-{
-    return LIANA_VERSION;
 }
 
 bool liana__log_wants(const liana_context *context, liana__topic topic)

@@ -1,7 +1,8 @@
-/* The growing text builder, near names, and how texts begin and end. */
+/* The growing text builder, near names, how texts begin and end, and names of any direction. */
 #include "base/text.h"
 
 #include "base/format.h"
+#include "base/utf8.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -123,4 +124,41 @@ bool liana__ends_with(const char *text, const char *suffix)
 {
     size_t length = strlen(text), tail = strlen(suffix);
     return length >= tail && strcmp(text + length - tail, suffix) == 0;
+}
+
+/* ---- names of any direction ---- */
+
+/* Whether a character is in a block of letters that are written from right to left, or turns directions. */
+static bool turns(uint32_t code)
+{
+    static const uint32_t blocks[][2] = {{0x0590, 0x08FF}, {0x200F, 0x200F}, {0x202A, 0x202E},   {0x2066, 0x2069},
+                                         {0xFB1D, 0xFDFF}, {0xFE70, 0xFEFF}, {0x10800, 0x10FFF}, {0x1E800, 0x1EFFF}};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        if (code >= blocks[i][0] && code <= blocks[i][1]) return true;
+    }
+    return false;
+}
+
+static bool is_plain(const char *name)
+{
+    const size_t length = strlen(name);
+    for (size_t i = 0, size; i < length; i += size ? size : 1) {
+        uint32_t code;
+        size = liana__utf8_character(name + i, length - i, &code);
+        if (size && turns(code)) return false;
+    }
+    return true;
+}
+
+const char *liana__isolate(liana__arena *arena, const char *name)
+{
+    static const char begin[] = "\xe2\x81\xa8", end[] = "\xe2\x81\xa9";
+    if (!name || is_plain(name)) return name;
+    char *isolated = liana__arena_format(arena, "%s%s%s", begin, name, end);
+    if (!isolated) return NULL;
+    char *inside = isolated + sizeof begin - 1, *after = inside + strlen(name), first = *after;
+    *after = 0;
+    liana__make_visible(inside);
+    *after = first;
+    return isolated;
 }

@@ -1,8 +1,9 @@
-/* text.h - strings for people: a growing builder, and "did you mean". */
+/* text.h - strings for people: a growing builder, "did you mean", and names of any direction. */
 #ifndef LIANA_BASE_TEXT_H
 #define LIANA_BASE_TEXT_H
 
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +46,11 @@ liana__hint_text liana__hint(const char *nearest);
 
 bool liana__starts_with(const char *text, const char *prefix);
 bool liana__ends_with(const char *text, const char *suffix);
+
+/* A name for the middle of a line that has more text: "is NAME", "NAME (0.93)". Hebrew and Arabic would pull the
+ * numbers and brackets after them to their other side. So a name with such letters stands between U+2068 and U+2069,
+ * which show it in its own direction and leave the line alone (The Unicode Standard, annex 9: isolates). Characters
+ * that turn directions are '?' in it. Other names are returned as they are. NULL: out of memory, or `name` is NULL. */
+const char *liana__isolate(liana__arena *arena, const char *name);
 
 #endif

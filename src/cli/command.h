@@ -48,7 +48,7 @@ static inline const char *liana__option_dashes(const char *name)
 #define LIANA__OPTION_PLUGINS \
     "allow-plugins", NULL, "load the plugins that files name, and devices pjrt:FILE.so: their code runs"
 #define LIANA__OPTION_THRESHOLD \
-    "threshold", "P", "of one sigmoid: the probability above which it is the second class (default: the run's)"
+    "threshold", "P", "of sigmoids: above it the second class, or a label, is said (default: the run's)"
 #define LIANA__OPTION_JSON "json", NULL, "print JSON lines, for machines"
 #define LIANA__OPTION_DATA "data", "PATTERN", "the examples: a file, a pattern of files, or a folder"
 
@@ -142,6 +142,9 @@ void liana__signals_prepare(void);
 /* From now on the first SIGINT, SIGTERM or SIGHUP is only recorded, so that work can end in good order. A second one
  * ends the program. A SIGHUP that is ignored (nohup) stays ignored. */
 void liana__signals_catch(void);
+/* From now on SIGHUP asks a server to look at its files again, instead of ending it; and whether it did, once. */
+void liana__signals_reload_on_hangup(void);
+bool liana__signals_take_reload(void);
 /* After a recorded signal the work is over, and how the program ends is settled: a SIGTERM no longer changes that.
  * mpirun sends one to processes that are still ending when the first process of a job has ended. SIGINT still ends the
  * program. */

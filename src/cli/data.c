@@ -8,6 +8,7 @@
 #include "report/web/augment_page.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,45 @@ static void tell_seed(liana__invocation *invocation, uint64_t seed)
     fprintf(invocation->out, "set %" PRIu64 " of the images: --seed %" PRIu64 " draws it again\n", seed, seed);
 }
 
+/* A correlation; null where it is not defined. */
+static liana__value *correlation_value(liana__arena *arena, double value)
+{
+    return isnan(value) ? liana__value_null(arena) : liana__value_float(arena, value);
+}
+
+static void tell_correlations(liana__invocation *invocation, const char *name, const liana__correlation_matrix *matrix)
+{
+    liana__arena *arena = &invocation->arena;
+    liana__value *event = liana__session_event(invocation, "correlations"), *columns = liana__value_list(arena),
+                 *values = liana__value_list(arena);
+    liana__value_set(arena, event, "name", liana__value_string(arena, name));
+    for (size_t i = 0; i < matrix->count; i++) {
+        liana__value *column = liana__value_map(arena), *row = liana__value_list(arena);
+        liana__value_set(arena, column, "name", liana__value_string(arena, matrix->names[i]));
+        liana__value_set(arena, column, "category", liana__value_bool(arena, matrix->categories[i]));
+        liana__value_add(arena, columns, column);
+        for (size_t k = 0; k < matrix->count; k++) {
+            liana__value_add(arena, row, correlation_value(arena, matrix->values[i * matrix->count + k]));
+        }
+        liana__value_add(arena, values, row);
+    }
+    liana__value_set(arena, event, "columns", columns);
+    liana__value_set(arena, event, "values", values);
+    liana__invocation_print_json(invocation, event);
+}
+
+/* A program gets the numbers of the correlations, too: they are in no other file. */
+static liana_status write_drawing(void *user, const liana__drawing *drawing, liana__error *error)
+{
+    liana__drawing_files *files = user;
+    liana__invocation *invocation = files->user;
+    LIANA_TRY(liana__drawing_write_files(files, drawing, error));
+    if (drawing->kind == LIANA__DRAWING_CORRELATIONS && liana__invocation_has(invocation, "json")) {
+        tell_correlations(invocation, drawing->name, drawing->correlations);
+    }
+    return LIANA_OK;
+}
+
 /* Each call draws the set after the folder's last one, unless --seed names one. */
 static liana_status draw(liana__invocation *invocation, liana__run *run, liana__report_part part, const char *folder)
 {
@@ -115,7 +155,7 @@ static liana_status draw(liana__invocation *invocation, liana__run *run, liana__
     LIANA_TRY(liana__invocation_int(invocation, "seed", 1, INT32_MAX - 1, &seed));
     const liana__data_report_options wanted = {.part = part, .seed = (uint64_t)seed, .batches = true};
     liana__drawing_files files = {folder, liana__session_picture, invocation};
-    LIANA_TRY(liana__report_data(run, &wanted, &(liana__drawings){liana__drawing_write_files, &files}, error));
+    LIANA_TRY(liana__report_data(run, &wanted, &(liana__drawings){write_drawing, &files}, error));
     if (!run->image_shape[0]) return LIANA_OK;
     tell_seed(invocation, (uint64_t)seed);
     char text[32];

@@ -73,7 +73,7 @@ static const char *checkpoint_in_run(const liana__invocation *invocation, bool c
 static liana_status fetch_run(liana__invocation *invocation, bool checkpoint)
 {
     const char *wanted = checkpoint_in_run(invocation, checkpoint);
-    LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &invocation->remote));
+    if (!invocation->remote) LIANA_TRY(liana__fetching_start(invocation, NULL, 0, &invocation->remote));
     return liana__remote_run(invocation->remote, invocation->operands[0], wanted, &invocation->arena,
                              &invocation->operands[0], &invocation->error);
 }
@@ -207,6 +207,44 @@ liana_status liana__session_open_trained(liana__invocation *invocation, liana__s
 {
     *session = (liana__session){0};
     return open_trained(invocation, session, folder);
+}
+
+liana_status liana__session_open_other(liana__invocation *invocation, const char *run, liana__session *session,
+                                       const char **folder)
+{
+    const char *first = invocation->operands[0], *config_path;
+    *session = (liana__session){0};
+    invocation->operands[0] = run;
+    liana_status status = liana__session_find_run(invocation, true, &config_path);
+    *folder = invocation->operands[0];
+    invocation->operands[0] = first;
+    return status == LIANA_OK ? open_config(invocation, config_path, session) : status;
+}
+
+static bool is_model(liana__arena *arena, const char *path)
+{
+    static const char *const endings[] = {".keras", ".h5", ".hdf5", ".onnx", ".json"};
+    if (liana__folder_exists(path)) {
+        const char *config = liana__path_join(arena, path, "config.yaml");
+        const char *model = liana__path_join(arena, path, "model.json");
+        return config && model && !liana__file_exists(config) && liana__file_exists(model);
+    }
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (liana__ends_with(path, endings[i])) return true;
+    }
+    return false;
+}
+
+void liana__session_take_model(liana__invocation *invocation)
+{
+    const liana__option *options = invocation->command->options;
+    if (!invocation->num_operands || liana__invocation_has(invocation, "model")) return;
+    if (!is_model(&invocation->arena, invocation->operands[0])) return;
+    for (size_t i = 0; options[i].name; i++) {
+        if (strcmp(options[i].name, "model") == 0) invocation->values[i] = invocation->operands[0];
+    }
+    invocation->operands++;
+    invocation->num_operands--;
 }
 
 /* ---- several processes ---- */

@@ -31,6 +31,13 @@ liana_status liana__session_open_trained(liana__invocation *invocation, liana__s
  * prints and writes. Only the chief reads the run folder. Alone: as above. Errors: those of joining, too. */
 liana_status liana__session_open_shared(liana__invocation *invocation, liana__session *session, const char **folder)
     LIANA_MUST_USE;
+/* Opens one more run, with the invocation's overrides; *folder is its local folder. Close the session in any case.
+ * Errors: INVALID_CONFIG (no run folder), those of fetching. */
+liana_status liana__session_open_other(liana__invocation *invocation, const char *run, liana__session *session,
+                                       const char **folder) LIANA_MUST_USE;
+/* Where the first operand is a file or folder of a model, and no run, it becomes --model, and the operands are all of
+ * the rest. */
+void liana__session_take_model(liana__invocation *invocation);
 /* Whether the command line names the validation data, by data.validation=... */
 bool liana__session_names_validation(const liana__session *session);
 /* data.take of a run is for the data that its configuration names. Data that the command line names, by --data, as

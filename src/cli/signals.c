@@ -3,15 +3,24 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 /* A signal handler can only use a global. The system may run it on any thread, so it is an atomic: lock-free ones may
  * be used in handlers (C17, 7.14.1.1). */
 static atomic_int caught;
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler needs lock-free integers");
 
+static atomic_int reloads;
+
 static void note(int number)
 {
     caught = number;
+}
+
+static void note_reload(int number)
+{
+    (void)number;
+    reloads = 1;
 }
 
 void liana__signals_catch(void)
@@ -24,6 +33,18 @@ void liana__signals_catch(void)
     /* Under nohup, SIGHUP is ignored, and stays so. */
     struct sigaction before;
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL);
+}
+
+void liana__signals_reload_on_hangup(void)
+{
+    struct sigaction action = {.sa_handler = note_reload, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+bool liana__signals_take_reload(void)
+{
+    return atomic_exchange(&reloads, 0) != 0;
 }
 
 void liana__signals_prepare(void)

@@ -30,19 +30,22 @@ static const char *kind_of(Liana__Event__Event__WhatCase what)
     }
 }
 
-/* A scalar of TensorFlow 2 is a tensor without dimensions: DT_FLOAT (1) or DT_DOUBLE (2). */
+/* TensorFlow's numbers of dtypes (types.proto). */
+enum { DT_FLOAT = 1, DT_DOUBLE = 2, DT_STRING = 7 };
+
+/* A scalar of TensorFlow 2 is a tensor without dimensions. */
 static bool read_scalar(const Liana__Event__Tensor *tensor, double *number)
 {
     float narrow;
     if (tensor->tensor_shape && tensor->tensor_shape->n_dim) return false;
-    if (tensor->dtype == 1 && tensor->n_float_val == 1) {
+    if (tensor->dtype == DT_FLOAT && tensor->n_float_val == 1) {
         *number = (double)tensor->float_val[0];
-    } else if (tensor->dtype == 1 && tensor->tensor_content.len == sizeof narrow) {
+    } else if (tensor->dtype == DT_FLOAT && tensor->tensor_content.len == sizeof narrow) {
         memcpy(&narrow, tensor->tensor_content.data, sizeof narrow);
         *number = (double)narrow;
-    } else if (tensor->dtype == 2 && tensor->n_double_val == 1) {
+    } else if (tensor->dtype == DT_DOUBLE && tensor->n_double_val == 1) {
         *number = tensor->double_val[0];
-    } else if (tensor->dtype == 2 && tensor->tensor_content.len == sizeof *number) {
+    } else if (tensor->dtype == DT_DOUBLE && tensor->tensor_content.len == sizeof *number) {
         memcpy(number, tensor->tensor_content.data, sizeof *number);
     } else {
         return false;
@@ -67,6 +70,7 @@ static liana__event_value read_value(const Liana__Event__SummaryValue *from)
     case LIANA__EVENT__SUMMARY_VALUE__VALUE_TENSOR:
         value.has_number = read_scalar(from->tensor, &value.number);
         value.kind = value.has_number ? "scalar" : "tensor";
+        if (!value.has_number) value.tensor = from->tensor;
         break;
     default: break;
     }
@@ -102,4 +106,58 @@ void liana__event_free(liana__event_record *event)
     if (event->message) liana__event__event__free_unpacked(event->message, NULL);
     free(event->values);
     *event = (liana__event_record){0};
+}
+
+/* ---- tensors ---- */
+
+size_t liana__event_value_rank(const liana__event_value *value)
+{
+    const Liana__Event__Tensor *tensor = value->tensor;
+    return tensor && tensor->tensor_shape ? tensor->tensor_shape->n_dim : 0;
+}
+
+int64_t liana__event_value_dimension(const liana__event_value *value, size_t index)
+{
+    return ((const Liana__Event__Tensor *)value->tensor)->tensor_shape->dim[index]->size;
+}
+
+bool liana__event_value_has_texts(const liana__event_value *value)
+{
+    const Liana__Event__Tensor *tensor = value->tensor;
+    return tensor && tensor->dtype == DT_STRING;
+}
+
+/* Numbers stand in a list or, mostly, as bytes. */
+size_t liana__event_value_count(const liana__event_value *value)
+{
+    const Liana__Event__Tensor *tensor = value->tensor;
+    if (!tensor) return 0;
+    switch (tensor->dtype) {
+    case DT_FLOAT: return tensor->n_float_val ? tensor->n_float_val : tensor->tensor_content.len / sizeof(float);
+    case DT_DOUBLE: return tensor->n_double_val ? tensor->n_double_val : tensor->tensor_content.len / sizeof(double);
+    case DT_STRING: return tensor->n_string_val;
+    default: return 0;
+    }
+}
+
+double liana__event_value_number(const liana__event_value *value, size_t index)
+{
+    const Liana__Event__Tensor *tensor = value->tensor;
+    float narrow;
+    double wide;
+    if (tensor->dtype == DT_FLOAT) {
+        if (tensor->n_float_val) return (double)tensor->float_val[index];
+        memcpy(&narrow, tensor->tensor_content.data + index * sizeof narrow, sizeof narrow);
+        return (double)narrow;
+    }
+    if (tensor->n_double_val) return tensor->double_val[index];
+    memcpy(&wide, tensor->tensor_content.data + index * sizeof wide, sizeof wide);
+    return wide;
+}
+
+const uint8_t *liana__event_value_text(const liana__event_value *value, size_t index, size_t *size)
+{
+    const ProtobufCBinaryData *text = &((const Liana__Event__Tensor *)value->tensor)->string_val[index];
+    *size = text->len;
+    return text->data;
 }

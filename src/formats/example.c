@@ -383,6 +383,23 @@ void liana__example_add_bytes(liana__example_builder *builder, const char *name,
     feature->bytes_list = &one->list;
 }
 
+void liana__example_add_strings(liana__example_builder *builder, const char *name, const char *const *strings,
+                                size_t count)
+{
+    Liana__BytesList *list = liana__arena_allocate(&builder->arena, sizeof *list);
+    ProtobufCBinaryData *values = liana__arena_allocate(&builder->arena, (count + 1) * sizeof *values);
+    builder->failed = builder->failed || !values;
+    Liana__Feature *feature = values ? add_entry(builder, name, LIANA__FEATURE__KIND_BYTES_LIST, list) : NULL;
+    if (!feature) return;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = (ProtobufCBinaryData){.len = strlen(strings[i]), .data = (uint8_t *)(uintptr_t)strings[i]};
+    }
+    liana__bytes_list__init(list);
+    list->n_value = count;
+    list->value = values;
+    feature->bytes_list = list;
+}
+
 void liana__example_add_int64s(liana__example_builder *builder, const char *name, const int64_t *values, size_t count)
 {
     Liana__Int64List *list = liana__arena_allocate(&builder->arena, sizeof *list);

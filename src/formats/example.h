@@ -107,6 +107,9 @@ typedef struct liana__example_builder {
 } liana__example_builder;
 
 void liana__example_add_bytes(liana__example_builder *builder, const char *name, const void *bytes, size_t size);
+/* A list of strings; none: an empty list. */
+void liana__example_add_strings(liana__example_builder *builder, const char *name, const char *const *strings,
+                                size_t count);
 void liana__example_add_int64s(liana__example_builder *builder, const char *name, const int64_t *values, size_t count);
 void liana__example_add_floats(liana__example_builder *builder, const char *name, const float *values, size_t count);
 /* The packed bytes are valid until the next pack or free. */

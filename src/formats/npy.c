@@ -19,8 +19,8 @@ static size_t print_form(const liana__npy *npy, int64_t num_rows, char text[MOST
         used += (size_t)snprintf(dims + used, sizeof dims - used, " %lld%s", (long long)npy->dims[i],
                                  i + 1 < npy->num_dims ? "," : "");
     }
-    return (size_t)snprintf(text, MOST_HEADER, "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld,%s), }",
-                            (long long)num_rows, dims);
+    return (size_t)snprintf(text, MOST_HEADER, "{'descr': '%s', 'fortran_order': False, 'shape': (%lld,%s), }",
+                            npy->dtype == LIANA_S32 ? "<i4" : "<f4", (long long)num_rows, dims);
 }
 
 /* Writes the header for a number of rows, as long as for the largest one. Returns its length. */
@@ -42,8 +42,14 @@ static size_t print_header(const liana__npy *npy, int64_t num_rows, char header[
 
 liana_status liana__npy_begin(liana__npy *npy, const char *path, const int64_t *dims, int num_dims, liana__error *error)
 {
+    return liana__npy_begin_of(npy, path, LIANA_F32, dims, num_dims, error);
+}
+
+liana_status liana__npy_begin_of(liana__npy *npy, const char *path, liana_dtype dtype, const int64_t *dims,
+                                 int num_dims, liana__error *error)
+{
     char header[MOST_HEADER];
-    *npy = (liana__npy){.num_dims = num_dims};
+    *npy = (liana__npy){.dtype = dtype, .num_dims = num_dims};
     memcpy(npy->dims, dims, (size_t)num_dims * sizeof *dims);
     LIANA_TRY(liana__file_begin(&npy->file, path, error));
     liana_status status = LIANA_OK;
@@ -60,9 +66,9 @@ liana_status liana__npy_begin(liana__npy *npy, const char *path, const int64_t *
     return status;
 }
 
-liana_status liana__npy_write(liana__npy *npy, const float *rows, int64_t num_rows, liana__error *error)
+liana_status liana__npy_write(liana__npy *npy, const void *rows, int64_t num_rows, liana__error *error)
 {
-    size_t size = (size_t)num_rows * sizeof *rows;
+    size_t size = (size_t)num_rows * sizeof(float);
     for (int i = 0; i < npy->num_dims; i++) size *= (size_t)npy->dims[i];
     npy->num_rows += num_rows;
     return liana__file_write(&npy->file, rows, size, error);

@@ -1,7 +1,7 @@
 /* npy.h - numpy's files of one array (.npy).
  *
- * Writer: format 1.0, float32, little-endian, in C order. Rows are written as they come. Their number stands in the
- * header, which is written again at the end. Reader: formats 1.0 to 3.0, numbers of any size, in both orders. */
+ * Writer: format 1.0, float32 or int32, little-endian, in C order. Rows are written as they come. Their number stands
+ * in the header, which is written again at the end. Reader: formats 1.0 to 3.0, numbers of any size, in both orders. */
 #ifndef LIANA_FORMATS_NPY_H
 #define LIANA_FORMATS_NPY_H
 
@@ -13,6 +13,7 @@ enum { LIANA__NPY_MOST_DIMS = 8 };
 
 typedef struct liana__npy {
     liana__file_writer file;
+    liana_dtype dtype;
     int64_t dims[LIANA__NPY_MOST_DIMS]; /* of a row */
     int num_dims;
     int64_t num_rows; /* so far */
@@ -23,8 +24,11 @@ typedef struct liana__npy {
  * again). */
 liana_status liana__npy_begin(liana__npy *npy, const char *path, const int64_t *dims, int num_dims, liana__error *error)
     LIANA_MUST_USE;
+/* The same for numbers of another dtype: LIANA_F32 or LIANA_S32. */
+liana_status liana__npy_begin_of(liana__npy *npy, const char *path, liana_dtype dtype, const int64_t *dims,
+                                 int num_dims, liana__error *error) LIANA_MUST_USE;
 /* Adds rows, one behind the other. */
-liana_status liana__npy_write(liana__npy *npy, const float *rows, int64_t num_rows, liana__error *error) LIANA_MUST_USE;
+liana_status liana__npy_write(liana__npy *npy, const void *rows, int64_t num_rows, liana__error *error) LIANA_MUST_USE;
 /* Both end the writer; after a failure of the first as well. */
 liana_status liana__npy_finish(liana__npy *npy, liana__error *error) LIANA_MUST_USE;
 void liana__npy_abandon(liana__npy *npy);

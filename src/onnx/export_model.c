@@ -226,7 +226,7 @@ static liana_status write_file(liana__onnx_export *file, const liana_onnx_option
     made.has_ir_version = true;
     made.ir_version = IR_VERSION;
     made.producer_name = (char *)"liana";
-    made.producer_version = (char *)liana_version();
+    made.producer_version = (char *)LIANA_VERSION;
     made.n_opset_import = 1;
     made.opset_import = sets;
     made.graph = graph;

@@ -1,13 +1,9 @@
-/* Pictures as PNG or SVG, and text in them. */
+/* Pictures as PNG or SVG. */
 #include "report/canvas.h"
 
 #include "base/file.h"
-#include "base/scoped.h"
-#include "base/utf8.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 const liana__ink liana__ink_text = {0.13, 0.15, 0.18};
 const liana__ink liana__ink_quiet = {0.45, 0.48, 0.52};
@@ -27,7 +23,7 @@ static cairo_status_t take_bytes(void *user, const unsigned char *bytes, unsigne
 liana_status liana__canvas_begin(liana__canvas *canvas, const char *path, double width, double height, double scale,
                                  liana__error *error)
 {
-    *canvas = (liana__canvas){.svg = liana__ends_with(path, ".svg"), .fonts = {{.bold = false}, {.bold = true}}};
+    *canvas = (liana__canvas){.svg = liana__ends_with(path, ".svg"), .scale = 1};
     if (!canvas->svg && !liana__ends_with(path, ".png")) {
         return liana__fail(error, LIANA_INVALID_ARGUMENT, "'%s': pictures are written as .png or .svg", path);
     }
@@ -37,6 +33,7 @@ liana_status liana__canvas_begin(liana__canvas *canvas, const char *path, double
                            width * scale, height * scale, LIANA__CANVAS_MAX, LIANA__CANVAS_MAX);
     }
     LIANA_TRY(liana__cairo_load(error));
+    LIANA_TRY(liana__pango_load(error));
     canvas->surface = canvas->svg ? cairo_svg_surface_create_for_stream(take_bytes, &canvas->svg_text, width, height)
                                   : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * scale + 0.5),
                                                                (int)(height * scale + 0.5));
@@ -46,7 +43,8 @@ liana_status liana__canvas_begin(liana__canvas *canvas, const char *path, double
         cairo_surface_destroy(canvas->surface);
         return liana__fail_memory(error, path);
     }
-    if (!canvas->svg) cairo_scale(canvas->cairo, scale, scale);
+    if (!canvas->svg) canvas->scale = scale;
+    cairo_scale(canvas->cairo, canvas->scale, canvas->scale);
     cairo_set_source_rgb(canvas->cairo, 1, 1, 1);
     cairo_paint(canvas->cairo);
     return LIANA_OK;
@@ -64,7 +62,7 @@ liana_status liana__canvas_finish(liana__canvas *canvas, const char *path, liana
     if (outcome == CAIRO_STATUS_SUCCESS) outcome = cairo_surface_status(canvas->surface);
     cairo_destroy(canvas->cairo);
     cairo_surface_destroy(canvas->surface);
-    for (int i = 0; i < 2; i++) liana__fonts_free(&canvas->fonts[i]);
+    if (canvas->layout) g_object_unref(canvas->layout);
     const liana__text *bytes = canvas->svg ? &canvas->svg_text : &png;
     liana_status status;
     if (outcome == CAIRO_STATUS_NO_MEMORY || bytes->failed) {
@@ -79,117 +77,26 @@ liana_status liana__canvas_finish(liana__canvas *canvas, const char *path, liana
     return status;
 }
 
+cairo_surface_t *liana__canvas_surface(const uint8_t *pixels, int height, int width, int channels)
+{
+    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+    if (cairo_surface_status(surface) != CAIRO_STATUS_SUCCESS) return surface;
+    uint8_t *rows = cairo_image_surface_get_data(surface);
+    const size_t stride = (size_t)cairo_image_surface_get_stride(surface);
+    for (int y = 0; y < height; y++) {
+        for (int x = 0; x < width; x++, pixels += channels) {
+            const uint32_t red = pixels[0], green = channels == 3 ? pixels[1] : red;
+            const uint32_t blue = channels == 3 ? pixels[2] : red, word = red << 16 | green << 8 | blue;
+            memcpy(rows + (size_t)y * stride + (size_t)x * 4, &word, sizeof word);
+        }
+    }
+    cairo_surface_mark_dirty(surface);
+    return surface;
+}
+
 void liana__canvas_ink(liana__canvas *canvas, liana__ink ink)
 {
     cairo_set_source_rgb(canvas->cairo, ink.red, ink.green, ink.blue);
-}
-
-/* --- Text -------------------------------------------------------------------------------------------------------- */
-
-/* A copy that cairo takes: one wrong byte would end all drawing. */
-static void add_clean(liana__text *clean, const char *text)
-{
-    const char *end = text + strlen(text);
-    while (text < end) {
-        uint32_t code;
-        size_t size = liana__utf8_character(text, (size_t)(end - text), &code);
-        bool shown = size > 0 && code >= 0x20;
-        liana__text_add_bytes(clean, shown ? text : "?", shown ? size : 1);
-        text += size ? size : 1;
-    }
-}
-
-/* Text that is written with one font. */
-typedef struct stretch {
-    cairo_font_face_t *face;
-    size_t size; /* in bytes */
-} stretch;
-
-static stretch next_stretch(liana__fonts *fonts, const char *text, const char *end)
-{
-    stretch found = {0};
-    while (text + found.size < end) {
-        const char *at = text + found.size;
-        uint32_t code;
-        size_t size = liana__utf8_character(at, (size_t)(end - at), &code);
-        cairo_font_face_t *face = liana__fonts_find(fonts, at, size, code, NULL);
-        if (found.face && face != found.face) break;
-        found.face = face;
-        found.size += size;
-    }
-    return found;
-}
-
-/* Writes the text from the current point on, or only measures it; returns its width. The text is clean. */
-static double write_text(cairo_t *cairo, liana__fonts *fonts, char *text, bool measured)
-{
-    double width = 0;
-    char *end = text + strlen(text);
-    while (text < end) {
-        stretch own = next_stretch(fonts, text, end);
-        char kept = text[own.size];
-        text[own.size] = 0;
-        cairo_text_extents_t extents;
-        cairo_set_font_face(cairo, own.face);
-        cairo_text_extents(cairo, text, &extents);
-        if (!measured) cairo_show_text(cairo, text);
-        width += extents.x_advance;
-        text[own.size] = kept;
-        text += own.size;
-    }
-    return width;
-}
-
-/* Drops characters from the end, and ends the text in an ellipsis, until it fits. */
-static void shorten(cairo_t *cairo, liana__fonts *fonts, liana__text *text, double max_width)
-{
-    static const char ellipsis[] = "\xe2\x80\xa6";
-    if (write_text(cairo, fonts, text->data, true) <= max_width) return;
-    do {
-        while (text->length > 0 && ((unsigned char)text->data[text->length - 1] & 0xc0) == 0x80) text->length--;
-        if (text->length > 0) text->length--;
-        text->data[text->length] = 0;
-        size_t kept = text->length;
-        liana__text_add_bytes(text, ellipsis, sizeof ellipsis - 1);
-        if (text->failed || kept == 0 || write_text(cairo, fonts, text->data, true) <= max_width) return;
-        text->length = kept;
-        text->data[kept] = 0;
-    } while (text->length > 0);
-}
-
-double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text)
-{
-    cairo_t *cairo = canvas->cairo;
-    LIANA__SCOPED(liana__text) clean = {0};
-    add_clean(&clean, text);
-    double width = 0;
-    if (clean.data && !clean.failed) {
-        liana__fonts *fonts = &canvas->fonts[label->bold];
-        cairo_set_font_size(cairo, label->size);
-        if (label->max_width > 0) shorten(cairo, fonts, &clean, label->max_width);
-        width = write_text(cairo, fonts, clean.data, true);
-        liana__canvas_ink(canvas, label->ink);
-        cairo_move_to(cairo, x - width * label->align, y);
-        write_text(cairo, fonts, clean.data, false);
-        cairo_new_path(cairo);
-    }
-    return width;
-}
-
-void liana__canvas_text_upwards(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text)
-{
-    cairo_t *cairo = canvas->cairo;
-    cairo_save(cairo);
-    cairo_translate(cairo, x, y);
-    cairo_rotate(cairo, -acos(-1) / 2);
-    liana__canvas_text(canvas, 0, 0, label, text);
-    cairo_restore(cairo);
-}
-
-void liana__canvas_title(liana__canvas *canvas, double x, double y, double size, double max_width, const char *text)
-{
-    const liana__label label = {.size = size, .bold = true, .max_width = max_width, .ink = liana__ink_text};
-    liana__canvas_text(canvas, x, y, &label, text);
 }
 
 /* ---- shapes ---- */

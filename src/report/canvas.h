@@ -4,26 +4,9 @@
 
 #include "base/text.h"
 #include "formats/cairo_calls.h"
+#include "formats/pango_calls.h"
 
 /* ---- fonts ---- */
-
-/* Finds the installed font for a character: the usual one or, as in browsers, another one that has it. */
-
-enum { LIANA__MAX_FALLBACKS = 8 };
-
-/* The font faces of one weight. Load cairo first. Without libfontconfig there is only the usual one. Zero-initialise;
- * free with liana__fonts_free. */
-typedef struct liana__fonts {
-    bool bold;
-    cairo_font_face_t *usual;
-    cairo_font_face_t *fallbacks[LIANA__MAX_FALLBACKS]; /* found so far */
-    size_t num_fallbacks;
-} liana__fonts;
-
-/* The face for the character `text[0..size)` with the code `code`. If no font has it, the usual face, and *found (may
- * be NULL) is false. Owned by `fonts`. */
-cairo_font_face_t *liana__fonts_find(liana__fonts *fonts, const char *text, size_t size, uint32_t code, bool *found);
-void liana__fonts_free(liana__fonts *fonts);
 
 /* Writes into `note` a sentence about the first of some names that no installed font can draw completely, with the font
  * to install. "": all can be drawn. */
@@ -47,8 +30,9 @@ typedef struct liana__canvas {
     cairo_t *cairo;
     cairo_surface_t *surface;
     bool svg;
-    liana__text svg_text;  /* receives the finished SVG in pieces */
-    liana__fonts fonts[2]; /* usual, bold */
+    double scale;         /* pixels to a unit */
+    liana__text svg_text; /* receives the finished SVG in pieces */
+    PangoLayout *layout;  /* of one text after the other */
 } liana__canvas;
 
 /* The largest picture, in pixels on a side: cairo's own limit. */
@@ -56,11 +40,14 @@ enum { LIANA__CANVAS_MAX = 32767 };
 
 /* Begins a white picture. The unit is a screen pixel; a PNG has `scale` times as many. The path's ending, .png or .svg,
  * chooses the format. Errors: INVALID_ARGUMENT, OUT_OF_RANGE (too large), OUT_OF_MEMORY, UNIMPLEMENTED (no
- * libcairo). */
+ * libcairo or libpangocairo). */
 liana_status liana__canvas_begin(liana__canvas *canvas, const char *path, double width, double height, double scale,
                                  liana__error *error) LIANA_MUST_USE;
 /* Writes the file, completely or not at all, and frees the canvas in either case. Errors: IO_ERROR, OUT_OF_MEMORY. */
 liana_status liana__canvas_finish(liana__canvas *canvas, const char *path, liana__error *error) LIANA_MUST_USE;
+
+/* An image as cairo draws it: pixels [height, width, channels], grey or colour. The caller destroys it. */
+cairo_surface_t *liana__canvas_surface(const uint8_t *pixels, int height, int width, int channels);
 
 void liana__canvas_ink(liana__canvas *canvas, liana__ink ink);
 
@@ -72,8 +59,9 @@ typedef struct liana__label {
     liana__ink ink;
 } liana__label;
 
-/* Draws text with its base line at y. Characters that the usual font lacks come from another font. Bytes that are not
- * UTF-8 are shown as question marks. Returns the width used. */
+/* Draws text with its base line at y. Pango orders and shapes it: scripts from right to left, letters that join, marks.
+ * Characters that the usual font lacks come from another font. Bytes that are not UTF-8, and characters that turn the
+ * direction of what follows, are shown as question marks; isolates stay (liana__isolate). Returns the width used. */
 double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text);
 /* The same for text that reads upwards from (x, y) on. */
 void liana__canvas_text_upwards(liana__canvas *canvas, double x, double y, const liana__label *label, const char *text);

@@ -1,6 +1,8 @@
 /* Draws how well a run knows its classes. */
 #include "report/examine.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,7 +180,7 @@ static liana__figure_line line_of(const reporter *own, const liana__class_curve 
                                   const char *name, size_t number)
 {
     return (liana__figure_line){
-        .name = liana__arena_format(own->arena, "%s (%.3f)", name, area_of(curve, kind)),
+        .name = liana__arena_format(own->arena, "%s (%.3f)", liana__isolate(own->arena, name), area_of(curve, kind)),
         .x = kind == ROC ? curve->false_rates : curve->recalls,
         .y = kind == ROC ? curve->true_rates : curve->precisions,
         .count = kind == ROC ? curve->roc_count : curve->precision_count,
@@ -310,8 +312,8 @@ static liana_status report_metrics(const reporter *own)
             known = known || (own->examined->outputs[k].name == output.name && own->examined->outputs[k].exclusive);
         }
         if (known) continue;
-        output.classes =
-            (liana__output_classes){output.width, false, liana__run_output_names(own->examined->run, metric->output)};
+        output.classes = (liana__output_classes){.count = output.width,
+                                                 .names = liana__run_output_names(own->examined->run, metric->output)};
         LIANA_TRY(draw_matrix(own, &output, totals->sums + metric->first_sum));
     }
     return LIANA_OK;

@@ -48,28 +48,10 @@ static page_layout plan(const char *path, size_t count, const liana__grid_option
     return page;
 }
 
-static cairo_surface_t *make_surface(const liana__grid_item *item)
-{
-    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, item->width, item->height);
-    if (cairo_surface_status(surface) != CAIRO_STATUS_SUCCESS) return surface;
-    uint8_t *rows = cairo_image_surface_get_data(surface);
-    size_t stride = (size_t)cairo_image_surface_get_stride(surface);
-    const uint8_t *pixel = item->pixels;
-    for (int y = 0; y < item->height; y++) {
-        for (int x = 0; x < item->width; x++, pixel += item->channels) {
-            uint32_t red = pixel[0], green = item->channels == 3 ? pixel[1] : red;
-            uint32_t blue = item->channels == 3 ? pixel[2] : red, word = red << 16 | green << 8 | blue;
-            memcpy(rows + (size_t)y * stride + (size_t)x * 4, &word, sizeof word);
-        }
-    }
-    cairo_surface_mark_dirty(surface);
-    return surface;
-}
-
 static void draw_image(liana__canvas *canvas, const liana__grid_item *item, double x, double y, double cell)
 {
     cairo_t *cairo = canvas->cairo;
-    cairo_surface_t *surface = make_surface(item);
+    cairo_surface_t *surface = liana__canvas_surface(item->pixels, item->height, item->width, item->channels);
     double factor = cell / fmax(item->width, item->height);
     cairo_save(cairo);
     cairo_rectangle(cairo, x, y, cell, cell);
@@ -103,8 +85,8 @@ static void draw_caption(liana__canvas *canvas, const liana__grid_item *item, do
     if (!item->truth && item->note) liana__canvas_text(canvas, x, y + 33, &is, item->note);
     if (!item->truth) return;
     bool right = strcmp(item->truth, item->predicted) == 0;
-    char text[512];
-    snprintf(text, sizeof text, right ? "right" : "is %s", item->truth);
+    char text[512]; /* the name in its own direction (base/text.h) */
+    snprintf(text, sizeof text, right ? "right" : "is \xe2\x81\xa8%s\xe2\x81\xa9", item->truth);
     liana__canvas_text(canvas, x, y + 33, &is, text);
 }
 

@@ -1,6 +1,8 @@
 /* Draws how near a run's numbers are to the true ones. */
 #include "report/examine.h"
 
+#include "base/text.h"
+
 /* A page or picture has at most so many values of an output, and so many examples of each. */
 enum { MOST_VALUES = 6, MOST_POINTS = 1000 };
 
@@ -97,7 +99,7 @@ static const liana__figure_line *perfect_line(const reporter *own, const value *
 
 static const char *value_name(const reporter *own, const value *of)
 {
-    const char *name = of->output->name;
+    const char *name = liana__isolate(own->arena, of->output->name);
     return of->output->width == 1 ? name : liana__arena_format(own->arena, "%s %zu", name, of->index);
 }
 

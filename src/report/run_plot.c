@@ -34,7 +34,8 @@ static liana__figure_line style_of(const drawing *own, size_t run, bool validati
 static const char *line_name(const drawing *own, size_t run, const char *part)
 {
     if (own->count == 1) return *part ? part : NULL;
-    return *part ? liana__arena_format(own->arena, "%s, %s", own->runs[run].name, part) : own->runs[run].name;
+    return *part ? liana__arena_format(own->arena, "%s, %s", liana__isolate(own->arena, own->runs[run].name), part)
+                 : own->runs[run].name;
 }
 
 /* A line of the numbers called `key` of a run's epochs or times. */

@@ -1,6 +1,8 @@
 /* Draws images of the data: samples, and how they are augmented. */
 #include "report/data_page.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 
 enum { MAX_SAMPLES = 24, NUM_ORIGINALS = 4, NUM_VARIANTS = 5 };
@@ -43,7 +45,7 @@ const char *liana__mix_note(liana__data_page *page, const liana__batch *batch, u
     const double share = shares && partners ? (double)shares[i] : 1;
     if (share >= 1) return NULL;
     return liana__arena_format(&page->arena, "+ %.0f%% %s", 100 * (1 - share),
-                               liana__data_page_class(page, partners[i]));
+                               liana__isolate(&page->arena, liana__data_page_class(page, partners[i])));
 }
 
 /* The components of a batch that mixing needs, and its own memory. */

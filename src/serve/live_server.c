@@ -339,7 +339,8 @@ static void answer_any(void *user, const liana__web_request *request, liana__htt
 
 static liana_status start(liana__live_server *own, const liana__live_options *options, liana__error *error)
 {
-    const liana__http_options http = {options->port, options->what, answer_any, own};
+    const liana__http_options http = {
+        .port = options->port, .what = options->what, .answer = answer_any, .user = own, .token_in_path = true};
     own->folders = malloc((options->count + 1) * sizeof *own->folders);
     if (!own->folders) return liana__fail_memory(error, "a live page");
     memcpy(own->folders, options->folders, options->count * sizeof *own->folders);

@@ -172,7 +172,8 @@ static void add_precision(const liana__lowering *l, liana__text *attributes)
     liana__hlo_add(attributes, "precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]");
 }
 
-static liana__hlo write_product(liana__lowering *l, const char *name, const liana__hlo operands[2], liana_dtype dtype,
+/* Of two operands. */
+static liana__hlo write_product(liana__lowering *l, const char *name, const liana__hlo *operands, liana_dtype dtype,
                                 liana_shape shape, liana__text *attributes)
 {
     if (!l->wide_products) return liana__hlo_write(l, name, operands, 2, dtype, shape, attributes);

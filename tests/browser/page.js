@@ -100,6 +100,28 @@ async function updates(page) {
   page.expect((await text(page, '#live')).includes('0.1235'), true, 'the new value is drawn');
 }
 
+// Names are written in their own direction, and what follows them stands where it would without them.
+async function isolates(page) {
+  const places = await page.evaluate(() => {
+    const found = [];
+    const box = (node) => {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      return [...range.getClientRects()];
+    };
+    for (const name of document.querySelectorAll('figcaption bdi')) {
+      const [before, after] = [name.previousSibling, name.nextSibling];
+      if (!before || !after || before.nodeType !== 3 || after.nodeType !== 3) continue;
+      const [left, own, right] = [box(before).pop(), box(name)[0], box(after)[0]];
+      if (left.top !== right.top) continue; // on two lines
+      found.push([name.textContent, left.right <= own.left + 1 && own.right <= right.left + 1]);
+    }
+    return found;
+  });
+  page.expect(places.some(([name]) => /[\u0590-\u06ff\u202e]/.test(name)), true, `a name that turns is among ${places.length}`);
+  for (const [name, stands] of places) page.expect(stands, true, `${JSON.stringify(name)} leaves its line alone`);
+}
+
 // Two fingers that go apart: less is shown, and the middle between them stays.
 async function pinches(open, file) {
   const page = await open(file, { width: 390, height: 844, touch: true });
@@ -134,6 +156,7 @@ browser.check(async (open) => {
   const both = await open(two);
   page.expect(await both.locator('#curves .curve.dashed').count() > 0, true, 'one of two runs is dashed');
   page.expect(await both.locator('#differences tbody tr').count() > 0, true, 'differences are listed');
+  await isolates(both);
   await both.locator('#detail').selectOption({ index: 1 });
   await both.accessible();
 });

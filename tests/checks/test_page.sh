@@ -20,7 +20,7 @@ train() { # DATA CLASSES RUN [key=value ...]
 }
 train many 104 thirty "data.class_names=$folder/many/classes.txt" train.epochs=30 data.oversample.target_count=20 \
     'data.augment=[{random_flip: {direction: horizontal, probability: 0.5}}]'
-hostile='data.class_names=["</script><script>alert(1)</script>", "<b>&amp;", "\"q\" '"'"'q'"'"'", "🌷", "שלום", "花草", g, h, i, j, k, l]'
+hostile='data.class_names=["</script><script>alert(1)</script>", "<b>&amp;", "\"q\" '"'"'q'"'"'", "🌷", "שלום (7)", "花草", "evil\u202egnp.exe", "العربية", i, j, k, l]'
 train few 12 one "$hostile" train.epochs=3
 train few 12 two "$hostile" train.epochs=5 train.seed=2
 i=1

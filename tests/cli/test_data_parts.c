@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "formats/image.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -372,6 +373,62 @@ static void test_a_table(void **state)
     assert_code(liana__test_command("data", config, "data.take=1", "--out", folder_of("p")), 0);
 }
 
+#define SHALOM "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d"
+
+/* x and w: the deviations are -1.5, -0.5, 0.5, 1.5 and -0.5, -1.5, 1.5, 0.5; so r = 3 / 5. The category says whether x
+ * is above 2: of the variance of x, 5 / 4, the variance of the two means is 1, so the ratio is the root of 4 / 5. */
+static void test_correlations_as_numbers(void **state)
+{
+    (void)state;
+    static const char table[] = "x," SHALOM ",w,same,kind\n"
+                                "1,-2,2,5,low\n2,-4,1,5,low\n3,-6,4,5,high\n4,-8,3,5,high\n";
+    static const char yaml[] = "data:\n"
+                               "  train: {paths: t.csv, kind: table}\n"
+                               "  columns: {x: x, " SHALOM ": " SHALOM ", w: w, same: same, kind: {category: true}}\n"
+                               "  inputs: x\n"
+                               "  targets: w\n"
+                               "model: {layers: [{Dense: {units: 1}}]}\n"
+                               "train: {epochs: 1, batch_size: 2, loss: MeanSquaredError}\n";
+    static const struct {
+        const char *names[2];
+        double value;
+    } expected[] = {{{"x", "x"}, 1},   {{"x", SHALOM}, -1},  {{SHALOM, "w"}, -0.6},
+                    {{"w", "x"}, 0.6}, {{"x", "same"}, NAN}, {{"kind", "x"}, 0.894427191}};
+    liana__test_folder();
+    liana__test_write("t.csv", table, sizeof table - 1);
+    snprintf(config, sizeof config, "%s", liana__test_write("config.yaml", yaml, sizeof yaml - 1));
+    liana__test_result got = liana__test_command("data", config, "--out", folder_of("numbers"), "--json");
+    assert_int_equal(got.code, 0);
+    char *line = strstr(got.out, "{\"event\": \"correlations\"");
+    if (!line) line = strstr(got.out, "{\"event\":\"correlations\"");
+    assert_non_null(line);
+    line[strcspn(line, "\n")] = 0;
+    json_t *json = liana__test_parse_json(line);
+    assert_string_equal(json_string_value(json_object_get(json, "name")), "correlations");
+    const json_t *columns = json_object_get(json, "columns"), *values = json_object_get(json, "values");
+    assert_int_equal(json_array_size(columns), 5);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        size_t at[2] = {0};
+        for (int k = 0; k < 2; k++) {
+            const json_t *column;
+            while (strcmp(json_string_value(json_object_get(column = json_array_get(columns, at[k]), "name")),
+                          expected[i].names[k]) != 0) {
+                assert_compare(++at[k], <, 5);
+            }
+            assert_int_equal(json_is_true(json_object_get(column, "category")),
+                             strcmp(expected[i].names[k], "kind") == 0);
+        }
+        const json_t *value = json_array_get(json_array_get(values, at[0]), at[1]);
+        if (isnan(expected[i].value)) {
+            assert_true(json_is_null(value));
+        } else {
+            assert_near(json_number_value(value), expected[i].value, 1e-6);
+        }
+    }
+    json_decref(json);
+    liana__test_free_result(&got);
+}
+
 static void test_a_folder_that_cannot_be_written(void **state)
 {
     (void)state;
@@ -398,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_components_of_a_batch),
         cmocka_unit_test(test_batches_for_people_and_refusals),
         cmocka_unit_test(test_a_table),
+        cmocka_unit_test(test_correlations_as_numbers),
         cmocka_unit_test(test_a_folder_that_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,153 @@ static void test_a_tf_example_as_text(void **state)
     assert_code(got, 0);
 }
 
+/* ---- events ---- */
+
+/* Bytes of a message, written by hand after the wire format and TensorFlow's event.proto. */
+typedef struct message {
+    uint8_t bytes[512];
+    size_t size;
+} message;
+
+static void put(message *to, int field, int wire, const void *bytes, size_t size)
+{
+    to->bytes[to->size++] = (uint8_t)(field << 3 | wire);
+    if (wire == 2) {
+        assert_compare(size, <, 128);
+        to->bytes[to->size++] = (uint8_t)size;
+    }
+    memcpy(to->bytes + to->size, bytes, size);
+    to->size += size;
+}
+
+static void put_text(message *to, int field, const char *text)
+{
+    put(to, field, 2, text, strlen(text));
+}
+
+static void put_message(message *to, int field, const message *inner)
+{
+    put(to, field, 2, inner->bytes, inner->size);
+}
+
+/* A tensor of the plugin: its dtype, its dimensions, and its content or strings. */
+static message value_of_plugin(const char *tag, const char *plugin, uint8_t dtype, const uint8_t *dims, size_t rank,
+                               const void *content, size_t size, const char *text)
+{
+    message value = {0}, tensor = {0}, shape = {0}, metadata = {0}, data = {0};
+    for (size_t i = 0; i < rank; i++) {
+        message dim = {0};
+        put(&dim, 1, 0, &dims[i], 1);
+        put_message(&shape, 2, &dim);
+    }
+    put(&tensor, 1, 0, &dtype, 1);
+    put_message(&tensor, 2, &shape);
+    if (content) put(&tensor, 4, 2, content, size);
+    if (text) put_text(&tensor, 8, text);
+    put_text(&data, 1, plugin);
+    put_message(&metadata, 1, &data);
+    put_text(&value, 1, tag);
+    put_message(&value, 9, &metadata);
+    put_message(&value, 8, &tensor);
+    return value;
+}
+
+static const double buckets[2][3] = {{-1, 0.5, 3}, {0.5, 2, 4}};
+
+/* Two records: the version, and step 7 with a scalar, a histogram, a text and an old scalar. */
+static const char *write_events(void)
+{
+    static char path[300];
+    const double wall = 1.5e9;
+    const uint8_t step = 7, dims[2] = {2, 3};
+    const float loss = 0.25F, old = -2;
+    message version = {0}, event = {0}, summary = {0}, simple = {0};
+    put(&version, 1, 1, &wall, sizeof wall);
+    put_text(&version, 3, "brain.Event:2");
+    const message scalar = value_of_plugin("loss", "scalars", 1, NULL, 0, &loss, sizeof loss, NULL);
+    const message histogram = value_of_plugin("w", "histograms", 2, dims, 2, buckets, sizeof buckets, NULL);
+    const message text = value_of_plugin("say\x1b", "text", 7, dims, 0, NULL, 0, "so | \xe2\x80\xae");
+    put_text(&simple, 1, "old");
+    put(&simple, 2, 5, &old, sizeof old);
+    put_message(&summary, 1, &scalar);
+    put_message(&summary, 1, &histogram);
+    put_message(&summary, 1, &text);
+    put_message(&summary, 1, &simple);
+    put(&event, 1, 1, &wall, sizeof wall);
+    put(&event, 2, 0, &step, 1);
+    event.bytes[event.size++] = 5 << 3 | 2;
+    event.bytes[event.size++] = (uint8_t)(0x80 | (summary.size & 0x7f));
+    event.bytes[event.size++] = (uint8_t)(summary.size >> 7);
+    memcpy(event.bytes + event.size, summary.bytes, summary.size);
+    event.size += summary.size;
+    liana__error error = {0};
+    liana__tfrecord_writer writer;
+    liana__test_folder();
+    snprintf(path, sizeof path, "%s", liana__test_path("events.out.tfevents.1"));
+    assert_ok(liana__tfrecord_writer_begin(&writer, path, &error), &error);
+    assert_ok(liana__tfrecord_writer_add(&writer, version.bytes, version.size, &error), &error);
+    assert_ok(liana__tfrecord_writer_add(&writer, event.bytes, event.size, &error), &error);
+    assert_ok(liana__tfrecord_writer_add(&writer, "\xff\xff", 2, &error), &error);
+    assert_ok(liana__tfrecord_writer_commit(&writer, false, &error), &error);
+    return path;
+}
+
+static void test_events(void **state)
+{
+    (void)state;
+    const char *path = write_events();
+    json_t *record = record_of(path, "0");
+    assert_string_equal(json_string_value(json_object_get(record, "kind")), "TensorBoard event file");
+    assert_string_equal(json_string_value(json_object_get(record, "event_of")), "version");
+    assert_string_equal(json_string_value(json_object_get(record, "file_version")), "brain.Event:2");
+    assert_int_equal(json_array_size(json_object_get(record, "features")), 0);
+    json_decref(record);
+    record = record_of(path, "1");
+    assert_int_equal(json_integer_value(json_object_get(record, "records")), 3);
+    assert_string_equal(json_string_value(json_object_get(record, "event_of")), "summary");
+    assert_int_equal(json_integer_value(json_object_get(record, "step")), 7);
+    assert_near(json_number_value(json_object_get(record, "wall_time")), 1.5e9, 0);
+    assert_kind(record, "loss", "scalar", 1);
+    assert_near(json_number_value(value_of(record, "loss", 0)), 0.25, 0);
+    assert_kind(record, "old", "scalar", 1);
+    assert_near(json_number_value(value_of(record, "old", 0)), -2, 0);
+    assert_kind(record, "w", "histograms", 6);
+    for (size_t i = 0; i < 6; i++) assert_near(json_number_value(value_of(record, "w", i)), buckets[i / 3][i % 3], 0);
+    const json_t *shape = json_object_get(feature_of(record, "w"), "shape");
+    assert_int_equal(json_array_size(shape), 2);
+    assert_int_equal(json_integer_value(json_array_get(shape, 0)), 2);
+    assert_int_equal(json_integer_value(json_array_get(shape, 1)), 3);
+    assert_kind(record, "say\x1b", "text", 1);
+    assert_string_equal(json_string_value(value_of(record, "say\x1b", 0)), "so | \xe2\x80\xae");
+    json_decref(record);
+    liana__test_result got = liana__test_command("inspect", path, "--record=1");
+    assert_says(got.out, "-1.0 0.5 3.0 0.5 2.0 4.0\n");
+    assert_says(got.out, "say\\x1b");
+    assert_never_says(got.out, "\x1b");
+    assert_never_says(got.out, "\xe2\x80\xae");
+    assert_code(got, 0);
+    assert_refused(liana__test_command("inspect", path, "--record=2"), 1, "events.out.tfevents.1", "not an event");
+    assert_refused(liana__test_command("inspect", path, "--record=3"), 1, "no record 3", "from 0 to 2");
+}
+
+/* TensorFlow's own file: each of its records can be shown. */
+static void test_events_of_tensorflow(void **state)
+{
+    (void)state;
+    const char *path = liana__test_data("events/events.out.tfevents.1646034739.jiyongjung.c.googlers.com");
+    json_t *record = record_of(path, "0");
+    const json_int_t count = json_integer_value(json_object_get(record, "records"));
+    json_decref(record);
+    assert_compare(count, >, 1);
+    for (json_int_t i = 0; i < count; i += 1 + count / 12) {
+        char number[24];
+        snprintf(number, sizeof number, "%lld", (long long)i);
+        record = record_of(path, number);
+        assert_compare(json_number_value(json_object_get(record, "wall_time")), >, 1646034700.0);
+        json_decref(record);
+    }
+}
+
 static void test_records_that_are_not_there(void **state)
 {
     (void)state;
@@ -308,6 +455,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_tf_example),
         cmocka_unit_test(test_a_tf_example_as_text),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_events_of_tensorflow),
         cmocka_unit_test(test_records_that_are_not_there),
         cmocka_unit_test(test_damaged_records),
         cmocka_unit_test(test_idx_files),

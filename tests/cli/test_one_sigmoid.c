@@ -102,12 +102,13 @@ static void test_predictions_name_a_class(void **state)
     make_config();
     assert_code(liana__test_command("train", file, "--out", out), 0);
     char *text = predicted(out);
-    assert_string_equal(text, "id,label,class,confidence\n0,0,cat,0.880797\n1,0,cat,0.731059\n2,0,cat,0.598688\n"
-                              "3,1,dog,0.668188\n4,1,dog,0.549834\n5,1,dog,0.952574\n");
+    assert_string_equal(text, "id,label,class,confidence,true_label,true_class,correct\n0,0,cat,0.880797,0,cat,1\n"
+                              "1,0,cat,0.731059,0,cat,1\n2,0,cat,0.598688,0,cat,1\n3,1,dog,0.668188,0,cat,0\n"
+                              "4,1,dog,0.549834,1,dog,1\n5,1,dog,0.952574,1,dog,1\n");
     free(text);
     liana__test_result got = liana__test_command("predict", out, data, "--threshold", "0.6");
     assert_int_equal(got.code, 0);
-    assert_says(got.out, "  0.4502  cat\n  0.5498  dog\n5\n  0.9526  dog\n");
+    assert_says(got.out, "  0.4502  cat\n  0.5498  dog\n  true: dog (wrong)\n5\n  0.9526  dog\n");
     liana__test_free_result(&got);
     got = liana__test_command("predict", out, data, "--json", "train.threshold=0.7");
     assert_int_equal(got.code, 0);
@@ -134,7 +135,7 @@ static void test_names_of_a_table(void **state)
     assert_says(got.out, "0 bad ");
     liana__test_free_result(&got);
     char *text = predicted(out);
-    assert_says(text, "\n5,1,good,0.952574\n");
+    assert_says(text, "\n5,1,good,0.952574,1,good,1\n");
     free(text);
     assert_code(liana__test_command("train", file, "--out", liana__test_path("three"), "data.targets=good",
                                     "data.columns={x: [x], good: good}", "data.class_names=[bad, good, best]",

@@ -144,6 +144,7 @@ static void test_columns_of_classes(void **state)
     expect(&at, "id"), expect(&at, "label"), expect(&at, "class"), expect(&at, "confidence");
     /* A class that is called as another column gets the output's name before it. */
     for (int k = 0; k < CLASSES; k++) expect(&at, k < 6 ? kinds[k] : "kind_label");
+    expect(&at, "true_label"), expect(&at, "true_class"), expect(&at, "correct");
     for (int i = 0; i < ROWS; i++) {
         const int best = likeliest(i);
         snprintf(number, sizeof number, "%d", i);
@@ -152,12 +153,13 @@ static void test_columns_of_classes(void **state)
         expect(&at, number), expect(&at, kinds[best]);
         expect_number(&at, probability(i, best), 1e-6);
         for (int k = 0; k < CLASSES; k++) expect_number(&at, probability(i, k), 1e-6);
+        snprintf(number, sizeof number, "%d", i % CLASSES);
+        expect(&at, number), expect(&at, kinds[i % CLASSES]), expect(&at, best == i % CLASSES ? "1" : "0");
     }
     assert_int_equal(*at, 0);
     free(text);
-    /* Without the option the file is as before. */
     text = predict_csv(run, "--json");
-    assert_memory_equal(text, "id,label,class,confidence\n", 26);
+    assert_memory_equal(text, "id,label,class,confidence,true_label,true_class,correct\n", 56);
     free(text);
 }
 
@@ -170,8 +172,8 @@ static void test_columns_of_one_sigmoid(void **state)
     char *text = predict_csv(run, "--probabilities");
     const char *at = text;
     char cell[64];
-    assert_memory_equal(text, "id,label,class,confidence,no,yes\n", 33);
-    at += 33;
+    assert_memory_equal(text, "id,label,class,confidence,no,yes,true_label,true_class,correct\n", 63);
+    at += 63;
     for (int i = 0; i < ROWS; i++) {
         const bool yes = sigmoid(i) > 0.5;
         next_cell(&at, cell);
@@ -179,6 +181,7 @@ static void test_columns_of_one_sigmoid(void **state)
         expect_number(&at, yes ? sigmoid(i) : 1 - sigmoid(i), 1e-6);
         expect_number(&at, 1 - sigmoid(i), 1e-6);
         expect_number(&at, sigmoid(i), 1e-6);
+        expect(&at, i % 3 ? "0" : "1"), expect(&at, i % 3 ? "no" : "yes"), expect(&at, yes == !(i % 3) ? "1" : "0");
     }
     free(text);
     liana__test_result got = liana__test_command("predict", run, liana__test_path("table.csv"));
@@ -276,7 +279,8 @@ static void test_json(void **state)
     json_decref(event);
     got = liana__test_command("predict", run, table, "--top", "1");
     char line[96];
-    snprintf(line, sizeof line, "0\n  %.4f  %s\n1\n", probability(0, likeliest(0)), kinds[likeliest(0)]);
+    snprintf(line, sizeof line, "0\n  %.4f  %s\n  true: %s (%s)\n1\n", probability(0, likeliest(0)),
+             kinds[likeliest(0)], kinds[0], likeliest(0) == 0 ? "right" : "wrong");
     assert_memory_equal(got.out, line, strlen(line));
     assert_code(got, 0);
     assert_refused(liana__test_command("predict", run, table, "--top", "0"), 2, "--top", "from 1");

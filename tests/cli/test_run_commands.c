@@ -127,7 +127,7 @@ static void test_predict_agrees_with_the_run(void **state)
                                     liana__test_path("p.csv")),
                 0);
     char *full = liana__test_read_text("p.csv"), *short_form = liana__test_read_text("run/test_predictions.csv");
-    assert_begins(full, "id,label,class,confidence\n");
+    assert_begins(full, "id,label,class,confidence,true_label,true_class,correct\n");
     assert_begins(short_form, "id,label\n");
     char *row = full, *expected = short_form, *row_end, *expected_end;
     int rows = 0, right = 0;

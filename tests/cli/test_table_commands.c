@@ -118,7 +118,7 @@ static void test_ids(void **state)
     assert_code(liana__test_command("train", write_config("take: 0")), 0);
     assert_int_equal(predict(liana__test_path("val.csv"), NULL), 30);
     char *text = liana__test_read_text("p.csv");
-    assert_begins(text, "id,label,class,confidence\n0007,");
+    assert_begins(text, "id,label,class,confidence,true_label,true_class,correct\n0007,");
     assert_says(text, "\n0036,");
     free(text);
     liana__test_result got =

@@ -6,6 +6,7 @@ build=$1
 kind=$2
 version=$3
 here=$(cd "$(dirname "$0")" && pwd)
+whole=$(cmake -P "$here/../../cmake/version.cmake")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() {
@@ -22,27 +23,27 @@ mv "$folder/there" "$folder/moved"
 there=$folder/moved
 library=$(dirname "$(dirname "$(find "$there" -name liana.pc)")")
 case $kind in
-shared) wanted="libliana.so libliana.so.${version%.*} libliana.so.$version" ;;
+shared) wanted="libliana.so libliana.so.${version%%.*} libliana.so.$version" ;;
 static) wanted="libliana.a" ;;
 esac
 [ "$(cd "$library" && echo libliana.*)" = "$wanted" ] || fail "$kind: installed are $(cd "$library" && echo libliana.*)"
 
 cc -std=c17 -Wall -Wextra -Werror "$here/use_liana.c" -o "$folder/use" \
     $(PKG_CONFIG_LIBDIR="$library/pkgconfig" PKG_CONFIG_PATH='' pkg-config --cflags --libs liana)
-LD_LIBRARY_PATH=$library "$folder/use" "$version"
+LD_LIBRARY_PATH=$library "$folder/use" "$whole"
 cmake -S "$here" -B "$folder/project" -DCMAKE_PREFIX_PATH="$there" >"$folder/log" 2>&1 &&
     cmake --build "$folder/project" >>"$folder/log" 2>&1 || { cat "$folder/log" && exit 1; }
-"$folder/project/use_liana" "$version"
+"$folder/project/use_liana" "$whole"
 case $kind in
 shared) [ ! -e "$folder/project/use_static" ] || fail "liana::static is not installed, but found" ;;
-static) "$folder/project/use_static" "$version" ;;
+static) "$folder/project/use_static" "$whole" ;;
 esac
 for program in "$folder/use" "$folder/project/use_liana" "$there/bin/liana"; do
     bound=static
     if readelf -d "$program" | grep -q 'NEEDED.*libliana'; then bound=shared; fi
     [ $bound = "$kind" ] || fail "$program is $bound"
 done
-"$there/bin/liana" version | grep -qF "$version" || fail "the command does not find its library"
+"$there/bin/liana" version | grep -qxF "liana $whole" || fail "the command does not find its library"
 
 if [ "$kind" = shared ]; then
     # The code is installed once: the command is a main.

@@ -3,6 +3,9 @@
 
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <vector>
 
 static int build_graph(liana_context *context)
 {
@@ -39,6 +42,39 @@ static int build_model(liana_context *context)
     return failed;
 }
 
+// A predictor that closes itself, and its outputs for an image.
+struct close_predictor {
+    void operator()(liana_predictor *predictor) const { liana_predictor_close(predictor); }
+};
+
+static std::vector<float> predict(liana_context *context, const char *folder, const liana_pixels &image)
+{
+    liana_predictor *opened = nullptr;
+    if (liana_predictor_open(context, folder, nullptr, &opened) != LIANA_OK) {
+        throw std::runtime_error(liana_context_message(context));
+    }
+    const std::unique_ptr<liana_predictor, close_predictor> predictor(opened);
+    std::vector<float> outputs(static_cast<std::size_t>(liana_predictor_info(opened).num_values));
+    if (liana_predictor_run_images(opened, &image, 1, outputs.data()) != LIANA_OK) {
+        throw std::runtime_error(liana_predictor_message(opened));
+    }
+    return outputs;
+}
+
+static int use_predictor(liana_context *context, const char *folder)
+{
+    const std::vector<unsigned char> grey(30 * 20, 128);
+    const std::vector<float> outputs = predict(context, folder, liana_pixels{grey.data(), 20, 30, 1, 0});
+    float sum = 0;
+    for (const float output : outputs) sum += output;
+    try {
+        predict(context, "nowhere", liana_pixels{grey.data(), 20, 30, 1, 0});
+    } catch (const std::runtime_error &error) {
+        return !(sum > 0.999f && sum < 1.001f && std::strstr(error.what(), "nowhere"));
+    }
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     liana_context_options options{};
@@ -47,6 +83,7 @@ int main(int argc, char **argv)
     if (liana_context_create(&options, &context) != LIANA_OK) return 1;
     std::printf("liana %s, %d threads\n", liana_version(), liana_context_num_threads(context));
     int failed = argc < 2 || std::strcmp(liana_version(), argv[1]) != 0 || build_graph(context) || build_model(context);
+    if (argc > 2) failed |= use_predictor(context, argv[2]);
     liana_context_destroy(context);
     return failed;
 }

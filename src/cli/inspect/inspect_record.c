@@ -200,11 +200,36 @@ static liana_status add_example(const describing *own, const char *path, int64_t
     return LIANA_OK;
 }
 
-static liana_status add_event(const describing *own, const uint8_t *bytes, size_t size)
+/* The numbers or texts of an event's tensor, and its shape. */
+static void add_tensor(const describing *own, const liana__event_value *from, liana__value *row, liana__value *values)
+{
+    liana__arena *arena = own->arena;
+    liana__value *shape = liana__value_list(arena);
+    for (size_t i = 0; i < liana__event_value_rank(from); i++) {
+        liana__value_add(arena, shape, liana__value_int(arena, liana__event_value_dimension(from, i)));
+    }
+    if (liana__event_value_rank(from)) liana__value_set(arena, row, "shape", shape);
+    for (size_t i = 0; i < liana__event_value_count(from); i++) {
+        if (!liana__event_value_has_texts(from)) {
+            liana__value_add(arena, values, float_value(arena, liana__event_value_number(from, i), false));
+            continue;
+        }
+        size_t size;
+        const uint8_t *text = liana__event_value_text(from, i, &size);
+        liana__value_add(arena, values, bytes_value(own, text, size));
+    }
+}
+
+static liana_status add_event(const describing *own, const char *path, int64_t number, const uint8_t *bytes,
+                              size_t size)
 {
     LIANA__SCOPED_BY(liana__event_free) liana__event_record event = {0};
     liana__arena *arena = own->arena;
-    LIANA_TRY(liana__event_parse(bytes, size, &event, own->error));
+    liana__error why = {0};
+    const liana_status status = liana__event_parse(bytes, size, &event, &why);
+    if (status != LIANA_OK) {
+        return liana__fail(own->error, status, "'%s', record %" PRId64 ": %s", path, number, why.message);
+    }
     liana__findings_text(arena, own->report, "event_of", event.what);
     liana__findings_int(arena, own->report, "step", event.step);
     liana__value_set(arena, own->report, "wall_time", liana__value_float(arena, event.wall_time));
@@ -213,6 +238,7 @@ static liana_status add_event(const describing *own, const uint8_t *bytes, size_
         const liana__event_value *one = &event.values[i];
         liana__value *row = add_row(own, one->tag, one->kind), *values = liana__value_list(arena);
         if (one->has_number) liana__value_add(arena, values, float_value(arena, one->number, false));
+        add_tensor(own, one, row, values);
         liana__value_set(arena, row, "values", values);
     }
     return LIANA_OK;
@@ -235,7 +261,7 @@ static liana_status describe_tfrecord(const describing *own, const char *path, i
     if (status == LIANA_OK) {
         liana__findings_int(own->arena, own->report, "offset", (int64_t)liana__tfrecord_offset(file, (size_t)number));
         liana__findings_int(own->arena, own->report, "bytes", (int64_t)size);
-        status = events ? add_event(own, bytes, size) : add_example(own, path, number, bytes, size);
+        status = events ? add_event(own, path, number, bytes, size) : add_example(own, path, number, bytes, size);
     }
     liana__tfrecord_close(file);
     return status;

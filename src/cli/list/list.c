@@ -47,16 +47,19 @@ static liana_status list_kinds(liana__invocation *invocation, const liana_contex
     bool json = liana__invocation_has(invocation, "json");
     liana__list_items *list = liana__arena_allocate(&invocation->arena, sizeof *list);
     if (!list) return liana__fail_memory(&invocation->error, "the list");
+    list->arena = &invocation->arena;
+    list->context = context;
+    list->everywhere = json;
     const liana__list_kind *which;
     for (size_t i = 0; invocation->num_operands == 0 && (which = liana__list_kind_at(i)); i++) {
-        LIANA_TRY(liana__list_fill(invocation, context, which, list));
+        LIANA_TRY(liana__list_fill(which, list, &invocation->error));
         if (json && which->measure) LIANA_TRY(which->measure(invocation, list));
         if (json) liana__list_print_json(invocation, which, list);
         if (!json) fprintf(invocation->out, "%-16s  %3zu  %s\n", which->name, list->count, which->doc);
     }
     if (invocation->num_operands == 0) return LIANA_OK;
     LIANA_TRY(liana__list_kind_find(invocation->operands[0], &which, &invocation->error));
-    LIANA_TRY(liana__list_fill(invocation, context, which, list));
+    LIANA_TRY(liana__list_fill(which, list, &invocation->error));
     bool one = invocation->num_operands == 2;
     if (one) LIANA_TRY(select_name(invocation, which, invocation->operands[1], list));
     if (which->measure) LIANA_TRY(which->measure(invocation, list));

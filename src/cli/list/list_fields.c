@@ -2,6 +2,7 @@
 #include "cli/list/list.h"
 
 #include <math.h>
+#include <stdint.h>
 
 const char *liana__list_default(const liana__field *field)
 {
@@ -76,7 +77,9 @@ static const char *number_text(double number, liana__arena *arena)
 const char *liana__list_range(const liana__field *field, liana__arena *arena)
 {
     if (!has_range(field)) return NULL;
-    const bool is_open_below = isinf(field->minimum), is_open_above = isinf(field->maximum);
+    /* The limits of an int32 are no limits that anybody asks for. */
+    const bool is_open_below = isinf(field->minimum) || field->minimum <= INT32_MIN;
+    const bool is_open_above = isinf(field->maximum) || field->maximum >= INT32_MAX;
     const char *least = number_text(field->minimum, arena), *most = number_text(field->maximum, arena);
     if (is_open_below && is_open_above) return NULL;
     if (is_open_above) return liana__arena_format(arena, "%s or more", least);

@@ -246,13 +246,11 @@ static void list_things(liana__list_items *list, const liana__list_kind *which)
     }
 }
 
-liana_status liana__list_fill(liana__invocation *invocation, const liana_context *context,
-                              const liana__list_kind *which, liana__list_items *list)
+liana_status liana__list_fill(const liana__list_kind *which, liana__list_items *list, liana__error *error)
 {
-    *list = (liana__list_items){.arena = &invocation->arena,
-                                .context = context,
-                                .sections = liana__value_list(&invocation->arena),
-                                .everywhere = liana__invocation_has(invocation, "json")};
+    list->count = 0;
+    list->overflows = false;
+    list->sections = liana__value_list(list->arena);
     if (which->parts) {
         add_parts(list, which->parts, false);
         add_parts(list, which->parts, true);
@@ -262,6 +260,5 @@ liana_status liana__list_fill(liana__invocation *invocation, const liana_context
     if (which->of_run) add_resume_rules(list);
     if (which->things) list_things(list, which);
     if (!list->overflows) return LIANA_OK;
-    return liana__fail(&invocation->error, LIANA_INTERNAL, "list: there are more than %d %s", LIANA__MAX_LISTED,
-                       which->name);
+    return liana__fail(error, LIANA_INTERNAL, "list: there are more than %d %s", LIANA__MAX_LISTED, which->name);
 }

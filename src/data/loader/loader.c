@@ -707,9 +707,15 @@ static liana_status report_gaps(const liana__loader *loader, const liana__ring_s
     LIANA_TRY(liana__gaps_report(gaps, loader->source, part, list, error));
     if (liana__batch_step_count(batch) > 0 || !list->on_note) return LIANA_OK;
     char note[200];
-    snprintf(note, sizeof note,
-             "%s: step %" PRIu64 " of epoch %" PRIu64 " changes nothing: none of its %" PRId64 " records can be used",
-             part, batch->step + 1, batch->epoch + 1, batch->num_positions);
+    if (strcmp(part, "train") == 0) {
+        snprintf(note, sizeof note,
+                 "%s: step %" PRIu64 " of epoch %" PRIu64 " changes nothing: none of its %" PRId64
+                 " records can be used",
+                 part, batch->step + 1, batch->epoch + 1, batch->num_positions);
+    } else {
+        snprintf(note, sizeof note, "%s: batch %" PRIu64 " is empty: none of its %" PRId64 " records can be used", part,
+                 batch->step + 1, batch->num_positions);
+    }
     list->on_note(list->user, note);
     return LIANA_OK;
 }

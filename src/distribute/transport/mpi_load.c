@@ -28,7 +28,7 @@ static void *load_file(const char *path, liana__text *reasons)
  * own folder. */
 static void *search(const char *library, liana__text *reasons)
 {
-    static const char *const places[] = {"", "liana/", LIANA_MODULES_FROM_BIN "/"};
+    static const char *const places[] = {"", LIANA_MODULES_FOLDER "/", LIANA_MODULES_FROM_BIN "/"};
     const char *named = getenv("LIANA_MPI_MODULE");
     Dl_info info;
     void *handle = NULL, *here = NULL;

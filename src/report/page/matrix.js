@@ -89,7 +89,8 @@ class MatrixView {
     const {left, top, cell, order} = this, parts = [svg("text", {x: left, y: 11}, "predicted \u2192"),
       svg("text", {x: 10, y: top + 34, transform: "rotate(-90 10 " + (top + 34) + ")", "text-anchor": "middle"}, "\u2190 true")];
     const size = Math.min(11, cell - 1), letters = Math.floor((most - 10) / (size * .58));
-    const cut = (name) => name.length > letters ? name.slice(0, Math.max(1, letters - 1)) + "\u2026" : name;
+    /* By characters: half of an emoji is none. */
+    const cut = (name) => name.length > letters ? [...name].slice(0, Math.max(1, letters - 1)).join("") + "\u2026" : name;
     if (!withNames) return parts;
     order.forEach((index, i) => {
       const name = cut(this.read.labels[index]), middle = i * cell + cell / 2 + size / 3, style = "font-size:" + size + "px;unicode-bidi:plaintext";

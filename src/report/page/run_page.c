@@ -184,9 +184,13 @@ static liana_status add_figures(liana__run_page *page, liana__error *error)
 
 static const char *title_of(liana__run_page *page)
 {
-    if (page->count == 1) return page->runs[0].name;
-    if (page->count == 2) return liana__arena_format(&page->arena, "%s and %s", page->runs[0].name, page->runs[1].name);
-    return liana__arena_format(&page->arena, "%s and %zu more runs", page->runs[0].name, page->count - 1);
+    liana__arena *arena = &page->arena;
+    const char *first = liana__isolate(arena, page->runs[0].name);
+    if (page->count == 1) return first;
+    if (page->count == 2) {
+        return liana__arena_format(arena, "%s and %s", first, liana__isolate(arena, page->runs[1].name));
+    }
+    return liana__arena_format(arena, "%s and %zu more runs", first, page->count - 1);
 }
 
 static liana_status begin_details(liana__run_page *page, liana__error *error)
@@ -220,6 +224,14 @@ liana_status liana__run_page_begin(liana__run_page *page, const char *const *fol
     liana__value_set(&page->arena, page->data, "runs", runs);
     LIANA_TRY(add_figures(page, error));
     LIANA_TRY(add_differences(page, error));
+    if (with_details && !page->num_details) {
+        set_text(
+            page, page->data, "left_out",
+            liana__arena_format(&page->arena,
+                                "Predictions and training data are on pages of up to %d runs: liana report RUN ... "
+                                "--html",
+                                LIANA__RUN_PAGE_MOST_DETAILS));
+    }
     return begin_details(page, error);
 }
 

@@ -76,7 +76,8 @@ function results(data) {
   const columns = [{label: "run"}, {label: "epochs", number: true}, ...measures.map((name) => ({label: name + ", best", number: true})),
     {label: "seconds an epoch", number: true}];
   const rows = data.runs.map((run) => [run.name, run.epochs, ...measures.map((name) => (run.measures.find((one) => one.name === name) || {}).best), run.seconds]);
-  return [notes, dataTable("results", columns, rows, {name: "Results of the runs", filter: "runs"})];
+  return [notes, dataTable("results", columns, rows, {name: "Results of the runs", filter: "runs"}),
+    data.left_out ? el("p", {class: "about"}, data.left_out + ".") : null];
 }
 
 function differences(data) {

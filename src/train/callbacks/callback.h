@@ -55,11 +55,13 @@ struct liana_fit_context {
     double wait;                     /* of which spent waiting for input */
     int64_t images;                  /* in that time */
     double paused;                   /* seconds that callbacks let the training wait; they count as no training */
+    double paused_before;            /* in earlier steps of this part of the training */
     /* In a validation: the evaluated batch, and the model's predictions for it, [batch->count,
      * liana__trainer_row_size]; the batch of LIANA_ON_BATCH too. NULL elsewhere. */
     const liana__batch *batch;
     const float *outputs;
-    const char *folder; /* for files of the training; NULL: none */
+    const char *folder;         /* for files of the training; NULL: none */
+    liana__strings class_names; /* of the data's label; empty: not known */
     liana__notes notes;
     bool is_chief; /* whether this process writes files */
     bool resumed;  /* the training went on from a checkpoint */

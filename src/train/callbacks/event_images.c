@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/scoped.h"
+#include "base/utf8.h"
 #include "formats/image.h"
 #include "train/objective/prediction_rows.h"
 
@@ -263,26 +264,38 @@ static void add_matrix(liana__event_list *list, const liana__event_review *revie
     add_images(list, "confusion_matrix", images, drawn, shape);
 }
 
-/* Markdown's table; its cells are on one line, without '|'. */
-static void add_table(liana__event_list *list, const liana__event_review *review)
+/* A cell of Markdown's table: on one line, without its signs, and without HTML's. */
+static void add_cell(liana__text *text, const char *words)
 {
+    char cell[ID_BYTES + 1];
+    snprintf(cell, sizeof cell, "%s", words);
+    liana__make_visible(cell);
+    for (char *at = cell; *at; at++) {
+        if (strchr("|`<>", *at)) *at = ' ';
+    }
+    liana__text_add(text, " %s |", cell);
+}
+
+static void add_table(liana__event_list *list, const liana__event_review *review, liana__strings class_names)
+{
+    const liana__output_classes classes = {.names = class_names};
     LIANA__SCOPED(liana__text) text = {0};
     liana__text_add(&text, "| image | example | class | predicted | confidence |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < review->num_mistakes; i++) {
         const liana__event_mistake *own = &review->mistakes[i];
-        char id[ID_BYTES + 1];
-        snprintf(id, sizeof id, "%s", own->id);
-        for (char *at = id; *at; at++) {
-            if (strchr("|\r\n`<>", *at)) *at = ' ';
-        }
-        liana__text_add(&text, "| %zu | %s | %lld | %lld | %.3f |\n", i + 1, id, (long long)own->truth,
-                        (long long)own->said, own->confidence);
+        char number[24];
+        liana__text_add(&text, "| %zu |", i + 1);
+        add_cell(&text, own->id);
+        add_cell(&text, liana__class_name(&classes, (size_t)own->truth, number));
+        add_cell(&text, liana__class_name(&classes, (size_t)own->said, number));
+        liana__text_add(&text, " %.3f |\n", own->confidence);
     }
     liana__event_list_add_text(list, "mistakes_table",
                                text.failed ? NULL : liana__arena_string(&list->arena, text.data));
 }
 
-void liana__event_list_add_review(liana__event_list *list, const liana__event_review *review)
+void liana__event_list_add_review(liana__event_list *list, const liana__event_review *review,
+                                  liana__strings class_names)
 {
     liana__summary_image *images = liana__arena_allocate(&list->arena, LIANA__EVENT_MOST_IMAGES * sizeof *images);
     int64_t shape[3] = {0};
@@ -290,7 +303,7 @@ void liana__event_list_add_review(liana__event_list *list, const liana__event_re
     if (!review->num_classes) return;
     add_matrix(list, review);
     if (!review->num_mistakes) return;
-    add_table(list, review);
+    add_table(list, review, class_names);
     for (size_t i = 0; images && i < review->num_mistakes; i++) {
         const liana__event_mistake *own = &review->mistakes[i];
         if (!own->pixels) continue;

@@ -39,8 +39,9 @@ liana_status liana__event_review_add(liana__event_review *review, const liana__t
                                      const liana__batch *batch, const float *outputs, liana__error *error)
     LIANA_MUST_USE;
 /* Adds "confusion_matrix" (a row for each true class; darker is a greater share of its examples), and of the mistakes
- * the images ("mistakes") and a table ("mistakes_table"). */
-void liana__event_list_add_review(liana__event_list *list, const liana__event_review *review);
+ * the images ("mistakes") and a table ("mistakes_table"). Classes without a name are numbers. */
+void liana__event_list_add_review(liana__event_list *list, const liana__event_review *review,
+                                  liana__strings class_names);
 void liana__event_review_free(liana__event_review *review);
 
 #endif

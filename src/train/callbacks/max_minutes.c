@@ -1,16 +1,18 @@
-/* A training that ends after some minutes, counted over all parts of a run. */
+/* A training that ends after some minutes, counted over all parts of a run, without its pauses. */
 #include "base/clock.h"
 #include "train/callbacks/standard.h"
 
 typedef struct max_minutes {
-    double before; /* seconds of earlier parts */
-    double begin;  /* of this one */
-    bool began;
+    double before;                    /* seconds of earlier parts */
+    double begin;                     /* of this one */
+    const liana_fit_context *context; /* NULL: it has not begun */
 } max_minutes;
 
 static double seconds_of(const max_minutes *own)
 {
-    return own->before + (own->began ? liana__clock_seconds() - own->begin : 0);
+    const liana_fit_context *context = own->context;
+    if (!context) return own->before;
+    return own->before + liana__clock_seconds() - own->begin - context->paused_before - context->paused;
 }
 
 static void save(const liana_callback_item *item, liana_callback_state *state)
@@ -38,7 +40,7 @@ static liana_status train_begin(liana_callback_item *item, liana_fit_context *co
 {
     max_minutes *own = item->self;
     own->begin = liana__clock_seconds();
-    own->began = true;
+    own->context = context;
     return look(item, context);
 }
 

@@ -323,7 +323,7 @@ static liana_status write_epoch(const task *own, liana__error *error)
     LIANA_TRY(written);
     if (context->validates) liana__event_list_add_totals(&measured, training, context->validation, "", "");
     if (context->validation->count && draws_images(own->options, context)) {
-        liana__event_list_add_review(&measured, &own->own->review);
+        liana__event_list_add_review(&measured, &own->own->review, context->class_names);
     }
     LIANA_TRY(liana__event_list_write(&measured, &own->own->files, LIANA__EVENTS_VALIDATION, step, error));
     return flush(own, error);

@@ -9,6 +9,7 @@
 typedef struct evaluation {
     liana__trainer *trainer;
     liana__loader *loader;
+    uint64_t epoch; /* of the loader's draws */
     liana__totals *totals;
     bool wants_outputs;
     liana__on_outputs on_outputs;
@@ -73,7 +74,7 @@ static liana_status measure_step(evaluation *own, int64_t step, liana__error *er
         status = LIANA_OK;
         if (own->generation != liana__cluster_generation(cluster)) {
             own->generation = liana__cluster_generation(cluster);
-            LIANA_TRY(liana__loader_begin(own->loader, 0, (uint64_t)step, error));
+            LIANA_TRY(liana__loader_begin(own->loader, own->epoch, (uint64_t)step, error));
         }
         liana__cluster_section_begin(cluster);
         status = liana__loader_next(own->loader, &batch, error);
@@ -92,8 +93,8 @@ static liana_status evaluate(evaluation *own, int64_t max_steps, liana__error *e
     }
     liana__totals_clear(own->totals);
     LIANA_TRY(liana__check_data_of_states(own->trainer, own->loader, max_steps, error));
-    LIANA_TRY(liana__loader_begin(own->loader, 0, 0, error));
-    int64_t steps = (int64_t)liana__loader_steps_per_epoch(own->loader, 0);
+    LIANA_TRY(liana__loader_begin(own->loader, own->epoch, 0, error));
+    int64_t steps = (int64_t)liana__loader_steps_per_epoch(own->loader, own->epoch);
     if (max_steps && max_steps < steps) steps = max_steps;
     liana_status status = LIANA_OK;
     own->generation = liana__cluster_generation(liana__step_cluster(own->trainer->step));
@@ -106,8 +107,15 @@ static liana_status evaluate(evaluation *own, int64_t max_steps, liana__error *e
 liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, int64_t max_steps, liana__totals *totals,
                              liana__on_outputs on_outputs, void *user, liana__error *error)
 {
+    return liana__evaluate_epoch(trainer, loader, 0, max_steps, totals, on_outputs, user, error);
+}
+
+liana_status liana__evaluate_epoch(liana__trainer *trainer, liana__loader *loader, uint64_t epoch, int64_t max_steps,
+                                   liana__totals *totals, liana__on_outputs on_outputs, void *user, liana__error *error)
+{
     evaluation own = {.trainer = trainer,
                       .loader = loader,
+                      .epoch = epoch,
                       .totals = totals,
                       .wants_outputs = on_outputs != NULL,
                       .on_outputs = on_outputs,

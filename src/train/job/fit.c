@@ -277,6 +277,7 @@ static liana_status train_epoch(liana__fit_run *fit)
         fit->timing.seconds = liana__clock_seconds() - fit->training_begin;
         LIANA_TRY(liana__fit_call_training(fit, LIANA_ON_STEP_END));
         fit->training_begin += fit->context.paused;
+        fit->context.paused_before += fit->context.paused;
         fit->context.paused = 0;
         fit->context.num_each = 0;
         LIANA_TRY(validate_between(fit));
@@ -605,6 +606,7 @@ liana_status liana__fit(liana__training *training, const liana__fit_options *opt
                                       .validation = &liana__no_totals,
                                       .validates = options->validation != NULL,
                                       .folder = options->folder,
+                                      .class_names = options->class_names,
                                       .notes = options->notes,
                                       .is_chief = liana__cluster_is_chief(training->cluster),
                                       .resumed = options->resumed,

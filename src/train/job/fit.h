@@ -26,6 +26,7 @@ typedef struct liana__fit_options {
     void *user;
     liana__callback_list *callbacks; /* NULL: none */
     const char *folder;              /* for files of callbacks; NULL: none */
+    liana__strings class_names;      /* for callbacks; empty: not known */
     /* Opens the training data anew, each example once, in order and not augmented; *loader stays the user's. NULL: they
      * cannot be read so. */
     liana_status (*open_examples)(void *user, liana__loader **loader, liana__error *error);
@@ -73,6 +74,10 @@ liana_status liana__evaluate_steps(liana__trainer *trainer, liana__loader *loade
  * may be NULL. `totals` is zeros at first; the caller frees it, after a failure too. */
 liana_status liana__evaluate(liana__trainer *trainer, liana__loader *loader, int64_t max_steps, liana__totals *totals,
                              liana__on_outputs on_outputs, void *user, liana__error *error) LIANA_MUST_USE;
+/* The same over another epoch of the loader: an augmentation has other draws there. */
+liana_status liana__evaluate_epoch(liana__trainer *trainer, liana__loader *loader, uint64_t epoch, int64_t max_steps,
+                                   liana__totals *totals, liana__on_outputs on_outputs, void *user, liana__error *error)
+    LIANA_MUST_USE;
 
 /* ---- fit plan ---- */
 

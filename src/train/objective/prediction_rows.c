@@ -19,10 +19,11 @@ liana__output_classes liana__output_classes_of(const liana__objective *objective
     const liana__objective_output *output = &objective->outputs[index];
     const size_t size = (size_t)liana_shape_size(&output->shape);
     const bool is_sigmoid = output->activation == LIANA_LOGITS_SIGMOID;
-    if (size == 1 && is_sigmoid && names.count == 2) return (liana__output_classes){2, true, names};
+    if (size == 1 && is_sigmoid && names.count == 2)
+        return (liana__output_classes){.count = 2, .of_one = true, .names = names};
     const bool has_names = size > 1 && names.count == size;
     if (!has_names && !liana__predicts_classes(objective)) return (liana__output_classes){0};
-    return (liana__output_classes){size, false, names};
+    return (liana__output_classes){.count = size, .several = has_names && is_sigmoid, .names = names};
 }
 
 const float *liana__class_probabilities(const liana__output_classes *classes, const float *values, float both[2])

@@ -12,6 +12,7 @@ bool liana__predicts_classes(const liana__objective *objective);
 typedef struct liana__output_classes {
     size_t count;         /* of the classes; 0: the values are numbers */
     bool of_one;          /* the one value is the probability of the second of two classes */
+    bool several;         /* each value is a probability of its own: an example may be of several classes, or of none */
     liana__strings names; /* the first of them; a class without a name is called by its number */
 } liana__output_classes;
 

@@ -150,8 +150,8 @@ liana_status liana__run_load_weights(liana__run *run, const liana__run_options *
 liana_status liana__run_warm_start(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
-/* The names of the classes of an output, in the order of their numbers: those of the label, or of the category column
- * that is its target. Empty: not known. */
+/* The names of the classes of an output, in the order of their numbers: those of the label, of the category column that
+ * is its target, or the columns that are, one for each sigmoid. Empty: not known. */
 liana__strings liana__run_output_names(const liana__run *run, size_t output);
 
 /* The classes of an output of the run's model. */
@@ -171,18 +171,16 @@ int liana__run_true_class(const liana__run *run, const void *targets, int64_t in
 
 /* The columns of a predictions file. */
 typedef enum liana__prediction_columns {
-    LIANA__PREDICTIONS_SUBMISSION,    /* id,label */
-    LIANA__PREDICTIONS_FULL,          /* id,label,class,confidence */
-    LIANA__PREDICTIONS_VALIDATION,    /* id,label,predicted,confidence */
-    LIANA__PREDICTIONS_PROBABILITIES, /* as FULL for classes, else id; and then all probabilities */
+    LIANA__PREDICTIONS_SUBMISSION, /* id,label */
+    LIANA__PREDICTIONS_VALIDATION, /* id,label,predicted,confidence */
 } liana__prediction_columns;
 
-/* Predicts all of `data` into a CSV file (RFC 4180), in the order of the data. Examples without an id are named by
- * their number. Examples that cannot be read have no row. *totals (may be NULL) counts both. `options` (may be NULL) is
- * called for each batch and may stop: CANCELLED, no file. */
+/* Predicts all of `data` of a training into a CSV file (RFC 4180), in the order of the data. Examples without an id are
+ * named by their number. Examples that cannot be read have no row, which `options` are told. They are called for each
+ * batch, and may stop: CANCELLED, no file. */
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
-                                const char *path, const liana__run_options *options, liana__measured *measured,
-                                liana__error *error) LIANA_MUST_USE;
+                                const char *path, const liana__run_options *options, liana__error *error)
+    LIANA_MUST_USE;
 
 /* Writes the results of the layer that the run was opened with (liana__run_options.layer) for all of `data`. A path
  * that ends in .npy: one array of numpy for each result, [examples, ...], the second one in PATH_1.npy and so on, and

@@ -124,7 +124,7 @@ liana__output_classes liana__run_output_classes(const liana__run *run, size_t ou
 {
     const liana__objective *objective = liana__trainer_objective(run->core.trainer);
     const liana__strings names = liana__run_output_names(run, output);
-    if (says_yes_or_no(run)) return (liana__output_classes){2, true, names};
+    if (says_yes_or_no(run)) return (liana__output_classes){.count = 2, .of_one = true, .names = names};
     return liana__output_classes_of(objective, output, names);
 }
 

@@ -42,7 +42,7 @@ static liana_status tell_lost(liana__run *run, const liana__source *source, cons
     return LIANA_OK;
 }
 
-static liana_status leave_out(const liana__run *run, liana__source **source, liana__error *error)
+liana_status liana__run_leave_out(const liana__run *run, liana__source **source, liana__error *error)
 {
     if (!run->config->data.quarantine) return LIANA_OK;
     LIANA__SCOPED(liana__bad_records) list = {0};
@@ -91,7 +91,7 @@ static liana_status open_again(const liana__run *run, const char *const *pattern
     if (status != LIANA_OK) liana__fail_within(error, "data.validation_split");
     if (status == LIANA_OK) status = liana__source_open(patterns, count, options, source, error);
     liana__source_close(first);
-    return status == LIANA_OK ? leave_out(run, source, error) : status;
+    return status == LIANA_OK ? liana__run_leave_out(run, source, error) : status;
 }
 
 static liana_status open_files(void *user, const liana__source_config *where, liana__source **source,
@@ -112,7 +112,7 @@ static liana_status open_files(void *user, const liana__source_config *where, li
     const char *const *patterns = where->images ? &where->images : where->paths.items;
     size_t count = where->images ? 1 : where->paths.count;
     LIANA_TRY(liana__source_open(patterns, count, &options, source, error));
-    liana_status status = leave_out(run, source, error);
+    liana_status status = liana__run_leave_out(run, source, error);
     if (status == LIANA_OK && own->splits && liana__columns_need_rows(options.columns)) {
         status = open_again(run, patterns, count, &options, source, error);
     }
@@ -359,7 +359,7 @@ static liana__loader_options loader_options(liana__run *run, const liana__run_da
     };
 }
 
-static liana_status start_loader(liana__run *run, liana__run_data *part, liana__error *error)
+liana_status liana__run_start_loader(liana__run *run, liana__run_data *part, liana__error *error)
 {
     if (part == &run->training) LIANA_TRY(check_steps(run, part, error));
     liana__loader_options options = loader_options(run, part);
@@ -405,7 +405,7 @@ liana_status liana__run_start_loaders(liana__run *run, const liana__run_options 
     liana__run_data *parts[] = {&run->training, &run->validation, &run->test};
     for (int i = 0; i < 3; i++) {
         if (!parts[i]->source) continue;
-        LIANA_TRY(start_loader(run, parts[i], error));
+        LIANA_TRY(liana__run_start_loader(run, parts[i], error));
     }
     liana__run_note_caches(run, options);
     return LIANA_OK;
@@ -449,7 +449,7 @@ liana_status liana__run_open_examples(liana__run *run, liana__loader **loader, l
 {
     liana__run_data *part = &run->examples;
     part->source = run->training.source;
-    if (!part->loader) LIANA_TRY(start_loader(run, part, error));
+    if (!part->loader) LIANA_TRY(liana__run_start_loader(run, part, error));
     *loader = part->loader;
     return LIANA_OK;
 }
@@ -481,7 +481,7 @@ liana_status liana__run_open_data(liana__run *run, const liana__source_config *w
     liana_status status = open_source(run, where, LABELS_IGNORED, take, &data->source, error);
     LIANA_TRY(liana__cluster_agree_status(liana__cluster_of(run->context), status, error));
     status = liana__run_agree_on_part(run, data->source, error);
-    if (status == LIANA_OK) status = start_loader(run, data, error);
+    if (status == LIANA_OK) status = liana__run_start_loader(run, data, error);
     if (status != LIANA_OK) liana__run_close_data(data);
     return status;
 }

@@ -14,6 +14,13 @@ void liana__run_forget_options(liana__run *run);
 /* run_data.c: opens the data that the options ask for, and finds classes and the shape of the images. Number of classes
  * 0: not known, which is an error only if the model needs it. */
 liana_status liana__run_find_data(liana__run *run, const liana__run_options *options, liana__error *error);
+/* Starts the loader of a part that has a source. Errors: those of matching, and of the loader. */
+liana_status liana__run_start_loader(liana__run *run, liana__run_data *part, liana__error *error) LIANA_MUST_USE;
+/* Leaves out the records that data.quarantine lists. Errors: those of reading the list. */
+liana_status liana__run_leave_out(const liana__run *run, liana__source **source, liana__error *error) LIANA_MUST_USE;
+/* run_match.c: where data have the true class of the only output: SIZE_MAX: nowhere; LIANA_MAX_COMPONENTS: it is the
+ * label; else the component of that number. */
+size_t liana__run_find_truth(const liana__run *run, const liana__source *source);
 /* Starts the loaders, once the shape of the images is final. */
 /* The training data once more, for predictions: each example once, in order, without augmentation. Opened when they are
  * asked for the first time. The loader is the run's. */

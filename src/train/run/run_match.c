@@ -64,10 +64,20 @@ static liana__strings label_names(const liana__run *run)
     return (liana__strings){LIANA_IMAGENET_CLASSES, liana__imagenet_names};
 }
 
+/* Columns of 0 and 1 are several labels, for a sigmoid each. */
+static bool has_labels(const liana__run *run, size_t output, const liana__column *column)
+{
+    if (!run->core.trainer) return false;
+    const liana__objective_output *of = &liana__trainer_objective(run->core.trainer)->outputs[output];
+    return of->activation == LIANA_LOGITS_SIGMOID && liana_shape_size(&of->shape) == (int64_t)column->from.count &&
+           column->from.count > 1;
+}
+
 liana__strings liana__run_output_names(const liana__run *run, size_t output)
 {
     const liana__column *column = output < LIANA__MAX_OUTPUTS ? target_column(run, output) : NULL;
     if (column && column->category) return column->vocabulary;
+    if (column && column->stacked && has_labels(run, output, column)) return column->from;
     /* Where no column is the label, data.class_names are the names of the only output's classes. */
     const liana__columns *columns = &run->config->data.components;
     const bool only = liana__model_num_outputs(run->model) == 1 && column && !liana__columns_get(columns, "label");
@@ -81,6 +91,18 @@ liana_status liana__run_match_part(liana__run *run, liana__run_data *part, liana
     find_names(run, run->model, &names);
     if (!labelled) memset(names.targets, 0, sizeof names.targets);
     return liana__data_match_find(run->model, part->source, &names, labelled, &part->match, error);
+}
+
+size_t liana__run_find_truth(const liana__run *run, const liana__source *source)
+{
+    const liana__column *column = target_column(run, 0);
+    if (!column) return source->has_labels && liana__run_compares_label(run, 0) ? LIANA_MAX_COMPONENTS : SIZE_MAX;
+    for (size_t i = 0; i < source->num_components; i++) {
+        const liana_component *component = &source->components[i];
+        const bool is_number = component->dtype != LIANA_STRING && liana_shape_size(&component->shape) == 1;
+        if (is_number && strcmp(component->name, column->name) == 0) return i;
+    }
+    return SIZE_MAX;
 }
 
 liana_status liana__run_match_inputs(const liana__run *run, const liana_model *model, const liana__source *source,

@@ -1,8 +1,7 @@
-/* Predictions as CSV files. */
+/* Predictions of a training as CSV files. */
 #include "train/run/run_internal.h"
 
 #include "base/format.h"
-#include "formats/csv.h"
 #include "remote/store.h"
 
 #include <stdio.h>
@@ -11,8 +10,7 @@
 typedef struct predictions {
     const liana__run *run;
     const liana__objective *objective;
-    liana__output_classes classes[LIANA__MAX_OUTPUTS]; /* of each output */
-    const liana__run_options *options;                 /* may stop it; NULL: nobody */
+    const liana__run_options *options; /* may stop it */
     liana__totals totals;
     int64_t batches;
     int64_t steps;
@@ -22,15 +20,6 @@ typedef struct predictions {
     liana__text text;
 } predictions;
 
-/* The class that is said, its name and its probability. */
-static void add_class(predictions *own, const float *probabilities, size_t said)
-{
-    const liana__strings *names = &own->classes[0].names;
-    liana__text_add(&own->text, ",%zu,", said);
-    if (said < names->count) liana__csv_add(&own->text, names->items[said]);
-    liana__text_add(&own->text, ",%.6f", liana__shown((double)probabilities[said]));
-}
-
 static void add_prediction(predictions *own, const liana__batch *batch, int64_t index, const float *output, int truth)
 {
     float both[2];
@@ -39,16 +28,10 @@ static void add_prediction(predictions *own, const liana__batch *batch, int64_t 
     const size_t said = liana__run_said_class(own->run, probabilities, count);
     liana__text *text = &own->text;
     liana__add_example_id(batch, index, text);
-    switch (own->columns) {
-    case LIANA__PREDICTIONS_SUBMISSION: liana__text_add(text, ",%zu", said); break;
-    case LIANA__PREDICTIONS_VALIDATION:
+    if (own->columns == LIANA__PREDICTIONS_SUBMISSION) {
+        liana__text_add(text, ",%zu", said);
+    } else {
         liana__text_add(text, ",%d,%zu,%.6f", truth, said, liana__shown((double)probabilities[said]));
-        break;
-    case LIANA__PREDICTIONS_FULL: add_class(own, probabilities, said); break;
-    case LIANA__PREDICTIONS_PROBABILITIES:
-        if (!own->of_values) add_class(own, probabilities, said);
-        liana__add_probabilities(own->objective, own->classes, output, text);
-        break;
     }
     liana__text_add(text, "\n");
 }
@@ -57,14 +40,9 @@ static void add_header(predictions *own)
 {
     static const char *const headers[] = {
         [LIANA__PREDICTIONS_SUBMISSION] = "id,label",
-        [LIANA__PREDICTIONS_FULL] = "id,label,class,confidence",
         [LIANA__PREDICTIONS_VALIDATION] = "id,label,predicted,confidence",
-        [LIANA__PREDICTIONS_PROBABILITIES] = "id,label,class,confidence",
     };
-    if (own->columns == LIANA__PREDICTIONS_PROBABILITIES) {
-        const char *columns = own->of_values ? "id" : headers[own->columns];
-        liana__add_probability_header(own->objective, own->classes, columns, &own->text);
-    } else if (own->of_values) {
+    if (own->of_values) {
         liana__add_value_header(own->objective, &own->text);
     } else {
         liana__text_add(&own->text, "%s\n", headers[own->columns]);
@@ -76,7 +54,7 @@ static bool report(predictions *own, const liana__batch *batch)
 {
     const liana__run_options *options = own->options;
     liana__phase_part("predict");
-    if (!options || !options->on_event) return true;
+    if (!options->on_event) return true;
     int64_t epochs = own->run->core.state.epoch;
     liana__fit_event event = {.kind = LIANA__FIT_PREDICTION,
                               .epoch = epochs,
@@ -98,11 +76,10 @@ static liana_status add_batch(void *user, const liana__batch *batch, const float
     const void *targets = liana__trainer_targets(run->core.trainer, batch, 0);
     for (int64_t i = 0; i < batch->count; i++) {
         const float *output = outputs + i * row_size;
-        if (own->of_values && own->columns != LIANA__PREDICTIONS_PROBABILITIES) {
+        if (own->of_values) {
             liana__add_value_row(run->core.trainer, batch, i, output, &own->text);
         } else {
-            const int truth = own->of_values ? -1 : liana__run_true_class(run, targets, i);
-            add_prediction(own, batch, i, output, truth);
+            add_prediction(own, batch, i, output, liana__run_true_class(run, targets, i));
         }
     }
     if (own->text.failed) return liana__fail_memory(error, "the predictions");
@@ -118,15 +95,13 @@ static liana_status write_text(void *user, bool is_chief, liana__error *error)
 }
 
 liana_status liana__run_predict(liana__run *run, const liana__run_data *data, liana__prediction_columns columns,
-                                const char *path, const liana__run_options *options, liana__measured *measured,
-                                liana__error *error)
+                                const char *path, const liana__run_options *options, liana__error *error)
 {
     predictions own = {.run = run,
                        .objective = liana__trainer_objective(run->core.trainer),
                        .columns = columns,
                        .options = options,
                        .steps = (int64_t)liana__loader_steps_per_epoch(data->loader, 0)};
-    for (size_t i = 0; i < own.objective->num_outputs; i++) own.classes[i] = liana__run_output_classes(run, i);
     own.of_values = !liana__run_predicts_classes(run);
     add_header(&own);
     liana_status status = liana__evaluate(run->core.trainer, data->loader, 0, &own.totals, add_batch, &own, error);
@@ -135,12 +110,11 @@ liana_status liana__run_predict(liana__run *run, const liana__run_data *data, li
     own.path = path;
     if (status == LIANA_OK) status = liana__chief_does(cluster, write_text, &own, error);
     liana__text_free(&own.text);
-    if (status == LIANA_OK && own.totals.bad_records && options) {
+    if (status == LIANA_OK && own.totals.bad_records) {
         liana__run_note(options, "'%s' has no row for %lld of %lld examples, which could not be read",
                         liana__remote_name(path), (long long)own.totals.bad_records,
                         (long long)(own.totals.bad_records + own.totals.count));
     }
-    if (measured) *measured = liana__totals_finish(&own.totals);
     liana__totals_free(&own.totals);
     return status;
 }

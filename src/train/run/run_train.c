@@ -140,6 +140,7 @@ static liana_status fit(liana__run *run, const liana__run_options *options, lian
                                  .hand_over = plan_handover,
                                  .user = &own,
                                  .folder = run->folder,
+                                 .class_names = run->class_names,
                                  .open_examples = run->training.source->streams ? NULL : open_examples};
     liana_status status = liana__job_fit(job, &watching, &wanted, error);
     if (own.status != LIANA_OK) {
@@ -155,7 +156,7 @@ static liana_status write_predictions(liana__run *run, const liana__run_data *da
     if (!data->source) return LIANA_OK;
     const char *path = liana__path_join(&run->arena, run->folder, name);
     if (!path) return liana__fail_memory(error, name);
-    return liana__run_predict(run, data, columns, path, options, NULL, error);
+    return liana__run_predict(run, data, columns, path, options, error);
 }
 
 /* The process that made the last save may have died before it had removed the checkpoints that were too old by then. */

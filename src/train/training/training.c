@@ -187,7 +187,8 @@ liana_status liana__training_open(liana__training *training, const liana__traini
                                   liana__error *error)
 {
     liana__trainer_options wanted = options->trainer;
-    *training = (liana__training){.context = wanted.model ? wanted.model->context : wanted.function->context,
+    liana_context *owner = wanted.model ? wanted.model->context : wanted.function->context;
+    *training = (liana__training){.context = options->context ? options->context : owner,
                                   .model = (liana_model *)wanted.model,
                                   .seed = wanted.seed,
                                   .memory = options->memory,

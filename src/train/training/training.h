@@ -52,6 +52,7 @@ typedef struct liana__training_options {
     int64_t memory;     /* MiB that training may take; 0: three quarters of the memory beyond data_memory */
     size_t data_memory; /* bytes */
     liana__notes notes;
+    liana_context *context; /* of the device and the graphs; NULL: the model's or the function's */
 } liana__training_options;
 
 /* MiB that reading, decoding and batches made ahead may take, unless told otherwise. */

@@ -226,7 +226,7 @@ static void test_two_classes_of_one_name(void **state)
     char *rows;
     size_t size;
     assert_ok(liana__file_read(out, 1 << 20, &rows, &size, NULL), NULL);
-    assert_begins(rows, "id,label,class,confidence,cat,dog,eel,dog_3\n");
+    assert_begins(rows, "id,label,class,confidence,cat,dog,eel,dog_3,true_label,true_class,correct\n");
     free(rows);
     /* Where a name must say which class is meant, it cannot. */
     forget_run();

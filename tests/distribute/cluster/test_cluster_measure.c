@@ -176,6 +176,30 @@ static void test_the_command_prints_what_one_process_prints(void **state)
 static void test_files_of_predictions_have_the_same_bytes(void **state)
 {
     (void)state;
+    static const char *const forms[] = {"csv", "jsonl", "npy", "tfrecord"};
+    char one[512], other[512], name[32];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        snprintf(name, sizeof name, "one.%s", forms[i]);
+        snprintf(one, sizeof one, "%s", liana__test_path(name));
+        snprintf(name, sizeof name, "other.%s", forms[i]);
+        snprintf(other, sizeof other, "%s", liana__test_path(name));
+        assert_code(liana__test_process(NULL, "predict", run_folder, images, "--out", one, "--augment", "3",
+                                        "data.augment=[random_flip, random_brightness]"),
+                    0);
+        assert_code(liana__test_process(NULL, "launch", "-n", "3", "--", "predict", run_folder, images, "--out", other,
+                                        "--augment", "3", "data.augment=[random_flip, random_brightness]"),
+                    0);
+        assert_same_file(one, other);
+    }
+    liana__test_result got =
+        liana__test_process(NULL, "launch", "-n", "2", "--", "predict", run_folder, images, "--ensemble", run_folder);
+    assert_says(got.err, "--ensemble is for one process");
+    assert_code(got, 2);
+}
+
+static void test_launch_passes_the_file_on(void **state)
+{
+    (void)state;
     char one[512], other[512];
     snprintf(one, sizeof one, "%s", liana__test_path("one.csv"));
     snprintf(other, sizeof other, "%s", liana__test_path("other.csv"));
@@ -252,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_what_is_measured_in_c_is_shared_out),
         cmocka_unit_test(test_the_command_prints_what_one_process_prints),
         cmocka_unit_test(test_files_of_predictions_have_the_same_bytes),
+        cmocka_unit_test(test_launch_passes_the_file_on),
         cmocka_unit_test(test_only_the_chief_needs_the_run),
         cmocka_unit_test(test_what_is_refused),
     };

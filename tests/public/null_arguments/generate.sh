@@ -45,6 +45,9 @@ BEGIN {
     objects["liana_step *"] = "NULL"
     # A server has threads, which the processes of these calls would lack: test_server.c gives it NULL.
     objects["liana_server *"] = "NULL"
+    # The same with predictors: test_predictor.c.
+    objects["liana_predictor *"] = "NULL"
+    objects["liana_image_decoder *"] = "NULL"
     objects["liana_dataset *"] = "liana_dataset_retain(a.dataset)"
     handles["liana_tensor"] = "a.tensor"
     handles["liana_layer"] = "a.layer"

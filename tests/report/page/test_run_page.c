@@ -212,6 +212,18 @@ static void test_several_runs(void **state)
     assert_int_equal(at(page.data, "differences")->count, 2);
     assert_string_equal(text_at(at(page.data, "differences", "0", "key")), "train.epochs");
     assert_string_equal(text_at(at(page.data, "differences", "0", "values", "1")), "1");
+    assert_null(at(page.data, "left_out"));
+    free_page(&page);
+
+    /* More have curves alone, and the page says so, unless that was asked for. */
+    assert_code(liana__test_command("report", run, other, run, other, run, "--html", "--out", out), 0);
+    page = read_file("both.html");
+    assert_int_equal(at(page.data, "details")->count, 0);
+    assert_says(text_at(at(page.data, "left_out")), "up to 4 runs");
+    free_page(&page);
+    assert_code(liana__test_command("report", run, other, run, other, run, "--html", "--curves", "--out", out), 0);
+    page = read_file("both.html");
+    assert_null(at(page.data, "left_out"));
     free_page(&page);
 
     assert_refused(liana__test_command("report", run, other), 2, "--html");

@@ -3,6 +3,10 @@
 #include "formats/event_files.h"
 #include "harness/tiny_fit.h"
 
+#include "base/file.h"
+#include "formats/event.h"
+#include "formats/tfrecord.h"
+
 #include <liana/liana.h>
 #include <math.h>
 #include <stdlib.h>
@@ -124,6 +128,70 @@ static void test_pictures_of_a_fit(void **state)
     liana__tiny_fit_close(&own);
 }
 
+/* ---- the names of classes ---- */
+
+/* The text of a tag in the only event file of a folder; "": none. */
+static void read_text(const char *folder, const char *tag, char *text, size_t size)
+{
+    liana__error error = {0};
+    liana__arena arena = {0};
+    liana__paths names;
+    liana__tfrecord *file;
+    char path[800];
+    *text = 0;
+    assert_ok(liana__folder_list(liana__test_path(folder), &arena, &names, &error), &error);
+    assert_int_equal(names.count, 1);
+    snprintf(path, sizeof path, "%s/%s", liana__test_path(folder), names.items[0]);
+    assert_ok(liana__tfrecord_open(path, NULL, &file, &error), &error);
+    for (size_t i = 0; i < liana__tfrecord_count(file); i++) {
+        const uint8_t *bytes;
+        size_t length;
+        liana__event_record event;
+        assert_ok(liana__tfrecord_get(file, i, &bytes, &length, &error), &error);
+        assert_ok(liana__event_parse(bytes, length, &event, &error), &error);
+        for (size_t k = 0; k < event.num_values; k++) {
+            if (strcmp(event.values[k].tag, tag) != 0) continue;
+            assert_true(liana__event_value_has_texts(&event.values[k]));
+            const uint8_t *own = liana__event_value_text(&event.values[k], 0, &length);
+            snprintf(text, size, "%.*s", (int)length, (const char *)own);
+        }
+        liana__event_free(&event);
+    }
+    liana__tfrecord_close(file);
+    liana__arena_free(&arena);
+}
+
+/* A run that has learnt nothing says one class of four: the mistakes are of the three others. */
+static void test_mistakes_by_name(void **state)
+{
+    (void)state;
+    char text[4096];
+    liana__test_folder();
+    liana__test_result got =
+        liana__test_command("train", liana__test_tiny_run(32), "train.epochs=1", "train.optimizer.learning_rate=1e-9",
+                            "data.class_names=[north-west, \"\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d\", \"a|b<c\", "
+                            "\"x\xe2\x80\xaey\"]",
+                            "summaries={folder: told, histogram_freq: 0}", "--out", liana__test_path("named"));
+    assert_code(got, 0);
+    read_text("named/told/validation", "mistakes_table", text, sizeof text);
+    assert_says(text, "| image | example | class | predicted | confidence |");
+    int found = 0;
+    found += strstr(text, "| north-west |") != NULL;
+    found += strstr(text, "| \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d |") != NULL;
+    found += strstr(text, "| a b c |") != NULL;
+    found += strstr(text, "| x???y |") != NULL;
+    assert_compare(found, >=, 2);
+    for (char *line = strstr(text, "| 1 |"); line; line = strchr(line + 1, '\n')) {
+        char cells[5][64] = {{0}};
+        if (sscanf(line, " | %63[^|]| %63[^|]| %63[^|]| %63[^|]| %63[^|]|", cells[0], cells[1], cells[2], cells[3],
+                   cells[4]) != 5) {
+            break;
+        }
+        for (int i = 2; i < 4; i++) assert_null(strchr("0123456789", cells[i][0]));
+        assert_string_not_equal(cells[2], cells[3]);
+    }
+}
+
 /* ---- images of numbers, and large ones ---- */
 
 enum { HEIGHT = 300, WIDTH = 520, NUMBERS = HEIGHT * WIDTH * 3 };
@@ -185,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pictures_of_a_fit),
+        cmocka_unit_test(test_mistakes_by_name),
         cmocka_unit_test(test_large_images_of_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -372,7 +372,7 @@ static void test_large_shards(void **state)
     assert_code(liana__test_command("predict", liana__test_path("run"), "--data", liana__test_path("train-images"),
                                     "--out", liana__test_path("p.csv")),
                 0);
-    assert_int_equal(count_lines("", "p.csv", "id,label,class,confidence\n0,"), 5001);
+    assert_int_equal(count_lines("", "p.csv", "id,label,class,confidence,true_label,true_class,correct\n0,"), 5001);
 }
 
 static void test_learning_rate_follows_its_schedule(void **state)

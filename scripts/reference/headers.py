@@ -127,7 +127,7 @@ def declaration(text, doc):
     table = re.match(rf"static const [^=]*?({IDENTIFIER})(?:\[\w*\])* =", bare)
     if table:
         return Entry("constants", table.group(1), text, doc)
-    call = re.search(rf"({IDENTIFIER}) ?\(", re.sub(r"LIANA_(API|MUST_USE|PRINTF\([^)]*\)) ?", "", bare))
+    call = re.search(rf"({IDENTIFIER}) ?\(", re.sub(r'LIANA_(API|MUST_USE|PRINTF\([^)]*\)|DEPRECATED\("[^"]*"\)) ?', "", bare))
     if call:
         return Entry("function", call.group(1), text, doc)
     raise ValueError(f"a declaration that scripts/reference/headers.py does not know: {bare[:200]}")
@@ -199,7 +199,20 @@ def expand(text, macros, depth=0):
     text = re.sub(r" LIANA_DEFAULT_\(\)", "", text)
     text = re.sub(r"\s*(/\*[^\n]*\*/)\s*;$", r"; \1", text, flags=re.M)
     text = re.sub(r" LIANA_DEFAULT_\(((?:[^()]|\([^()]*\))*)\)(;?)", r"\2 /* default: \1 */", text)
-    return re.sub(r" \*/ +/\* ", "; ", re.sub(r" +(/\*)", r" \1", re.sub(r" +;", ";", text)))
+    return re.sub(r" \*/ +/\* ", "; ", re.sub(r"(?<=\S) +(/\*)", r" \1", re.sub(r" +;", ";", text)))
+
+
+def expand_enum(entry, by_name):
+    """An enum that is made from a map of names and texts, with these written out."""
+    row = re.search(rf"#define ({IDENTIFIER})\(name, text[^)]*\) (\w*)##name,\n\s*({IDENTIFIER})\(\1\)\n", entry.text)
+    if not row:
+        return
+    source = by_name[row.group(3)]
+    rows = re.findall(r'X\((\w+), "([^"]*)"[^)]*\)', source.text)
+    entry.constants = [row.group(2) + name for name, _ in rows]
+    lines = "".join(f"    {row.group(2)}{name}, /* {text} */\n" for name, text in rows)
+    entry.text = entry.text[:row.start()].rstrip(" ") + lines + entry.text[row.end():].lstrip(" ")
+    entry.doc = entry.doc or source.doc
 
 
 def sentence(text):
@@ -249,5 +262,7 @@ def read_all(folder):
                 entry.text = expand(entry.text, macros)
             by_name.setdefault(entry.name, entry)
     for entry in by_name.values():
+        if entry.kind == "enum":
+            expand_enum(entry, by_name)
         entry.doc = entry.doc or made_doc(entry, by_name)
     return headers, by_name

@@ -37,7 +37,8 @@ def term(name, argument, text):
 def page(name, section, version, summary, body):
     group = {1: "User Commands", 3: "Library Functions", 5: "File Formats", 7: "Miscellanea"}[section]
     return (f'.TH {roff(name).upper() if section == 1 else roff(name)} {section} "" "liana {version}" "{group}"\n'
-            f".SH NAME\n{roff(name)} \\- {roff(summary)}\n{body}")
+            # Long names of C do not fit lines with two straight edges.
+            f".ad l\n.SH NAME\n{roff(name)} \\- {roff(summary)}\n{body}")
 
 
 def see_also(*names):
@@ -83,7 +84,7 @@ def overview_page(version, all_tables):
 
 
 def field_text(field):
-    facts = "; ".join(f"{name}: {text}" for name, text in tables.facts_of(field))
+    facts = "; ".join(f"{name}: {text}" if text else name for name, text in tables.facts_of(field))
     return f".TP\n.B {roff(field['name'])}\n{roff(field['doc'])}\n.br\n{roff(facts)}\n"
 
 
@@ -129,12 +130,22 @@ def synopsis(entry, by_name):
     return f".SH SYNOPSIS\n.B #include <liana/{entry.header}>\n.PP\n" + code(text)
 
 
-def entry_page(entry, by_name, version, near):
+def layer_options(entry, classes):
+    """The options of a layer's builder with their meanings, as `liana list layers` has them."""
+    options = classes[entry.layer_class]["options"]
+    own = "".join(field_text(option) for option in options if not option.get("common"))
+    common = ", ".join(option["name"] for option in options if option.get("common"))
+    return ".SH OPTIONS\n" + (own + ".PP\n" if own else "") + f"{roff('Options of all layers, see liana-layers(7): ' + common)}.\n"
+
+
+def entry_page(entry, by_name, version, near, classes):
     body = synopsis(entry, by_name)
     body += ".SH DESCRIPTION\n" + (prose(entry.doc) if entry.doc else f"Declared in <liana/{entry.header}>.\n")
     used = [by_name[name] for name in dict.fromkeys(re.findall(r"liana_\w+_options\b", entry.text + entry.options))
             if name in by_name and name != entry.name]
-    if entry.kind in ("function", "layer", "macro"):
+    if entry.layer_class in classes:
+        body += layer_options(entry, classes)
+    elif entry.kind in ("function", "layer", "macro"):
         for other in used:
             body += f".SH OPTIONS\n{prose(other.doc) if other.kind != 'layer' and other.doc != entry.doc else ''}" + code(other.text)
     body += see_also((f"liana-{entry.header.replace(chr(47), chr(45))}", 3), *((name, 3) for name in near))
@@ -177,13 +188,14 @@ def write(folder, version, all_tables, all_headers, by_name):
     for kind, table in all_tables.items():
         if kind not in ELSEWHERE:
             pages[f"man7/liana-{kind.replace('_', '-')}.7"] = kind_page(kind, version, table)
+    classes = {item["name"]: item for item in all_tables["layers"]["items"]}
     for header in all_headers:
         pages[f"man3/liana-{header.name.replace('/', '-')}.3"] = header_page(header, version)
         names = [entry.name for entry in header.entries if entry.kind in ("function", "layer")]
         for at, entry in enumerate(header.entries):
             near = [name for name in names if name != entry.name and not name.endswith("_at")]
             place = sum(other.name in near for other in header.entries[:at])
-            pages.setdefault(f"man3/{entry.name}.3", entry_page(entry, by_name, version, near[max(0, place - 2):place + 2]))
+            pages.setdefault(f"man3/{entry.name}.3", entry_page(entry, by_name, version, near[max(0, place - 2):place + 2], classes))
             for constant in entry.constants:
                 if constant != entry.name:
                     pages.setdefault(f"man3/{constant}.3", f".so man3/{entry.name}.3\n")

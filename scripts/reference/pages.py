@@ -4,6 +4,9 @@ import re
 import headers
 import tables
 
+# The first line of each page.
+MARK = "<!-- Written by `make reference` from the program's tables and headers. Change those. -->\n"
+
 TITLES = {
     "configuration": "Keys of the configuration",
     "sweep": "Keys of a sweep",
@@ -35,6 +38,12 @@ def plain(text):
 
 def cell(text):
     return f"`{text.replace('|', chr(92) + '|')}`" if text else ""
+
+
+def anchored(name, place, title=""):
+    """The first cell of a row, with an anchor that guides link to and the search finds under the title, else the place."""
+    attribute = f' title="{title}"' if title else ""
+    return f'<a id="{place}"{attribute}></a>`{name}`'
 
 
 def option_table(options):
@@ -71,7 +80,8 @@ def keys_page(kind, table):
             in_c = f" In C: `{item['in_c']}`." if item.get("in_c") else ""
             differs = " May differ between processes." if item.get("each_process") else ""
             changes = f" {item['resume']} |" if resume else ""
-            rows.append(f"| `{item['name'].rpartition('.')[2]}` | {cell(item['default'])} | {words} |{changes} "
+            name = item["name"].rpartition(".")[2]
+            rows.append(f"| {anchored(name, item['name'])} | {cell(item['default'])} | {words} |{changes} "
                         f"{plain(item['doc'])}.{in_c}{differs} |")
         text.append("\n".join(rows) + "\n")
     return "\n".join(part for part in text if part)
@@ -84,7 +94,7 @@ def kind_page(kind, table, builders):
         rows = ["| name | meaning |", "|---|---|"]
         for item in table["items"]:
             also = f" (also {', '.join(f'`{name}`' for name in item['aliases'])})" if item.get("aliases") else ""
-            rows.append(f"| `{item['name']}` | {plain(item['doc'])}{also} |")
+            rows.append(f"| {anchored(item['name'], item['name'])} | {plain(item['doc'])}{also} |")
         return "\n".join(text) + "\n" + "\n".join(rows) + "\n"
     if kind == "models":
         rows = ["| model | input | parameters | GFLOP |", "|---|---|---:|---:|"]
@@ -120,7 +130,8 @@ def commands_page(table):
         rows = ["| option | meaning |", "|---|---|"]
         for option in item["options"]:
             argument = " " + option["argument"] if option.get("argument") else ""
-            rows.append(f"| `{option['name']}{argument}` | {plain(option['doc'])} |")
+            place, title = item["name"] + option["name"], f"liana {item['name']} {option['name']}"
+            rows.append(f"| {anchored(option['name'] + argument, place, title)} | {plain(option['doc'])} |")
         text.append("\n".join(rows) + "\n")
     return "\n".join(text)
 
@@ -160,8 +171,8 @@ def shown(entry):
     return re.sub(r"[ \t]*\\\n", "\n", re.sub(r"LIANA_(?:API|MUST_USE) ?", "", entry.text))
 
 
-def header_page(header, by_name):
-    text = [f"# liana/{header.name}\n", f"{plain(header.title)}\n", prose(header.doc, by_name)]
+def header_page(header, by_name, classes):
+    text = [f"# liana/{header.name}\n", f"{plain(header.title[:1].upper() + header.title[1:])}\n", prose(header.doc, by_name)]
     section, doc = None, None
     hidden = {name for entry in header.entries for name in entry.same}
     for entry in header.entries:
@@ -177,6 +188,8 @@ def header_page(header, by_name):
         text.append(f"```c\n{shown(entry)}\n```\n")
         if entry.doc and entry.doc != doc:
             text.append(prose(entry.doc, by_name))
+        if entry.layer_class in classes:
+            text.append(f"Options: [{entry.layer_class}](../layers.md#{slug(entry.layer_class)}).\n")
         doc = entry.doc
     return "\n".join(part for part in text if part)
 
@@ -207,6 +220,7 @@ def make(all_tables, all_headers, by_name):
         else:
             pages[kinds_file(kind)] = kind_page(kind, table, builders if kind in ("layers", "models") else {})
     pages["c/index.md"] = c_index(all_headers)
+    classes = {item["name"] for item in all_tables["layers"]["items"]}
     for header in all_headers:
-        pages["c/" + c_file(header.name)] = header_page(header, by_name)
-    return pages
+        pages["c/" + c_file(header.name)] = header_page(header, by_name, classes)
+    return {name: MARK + text for name, text in pages.items()}

@@ -18,17 +18,20 @@ def version(liana):
 
 
 def facts_of(field):
-    """What is known of a key or an option besides its doc: [(name, text)]."""
+    """What is known of a key or an option besides its doc: [(name, text)]; None where the name says it all."""
     facts = [("type", field.get("type", ""))]
     if field.get("words"):
         facts[0] = ("one of", ", ".join(field["words"]))
     if field.get("range"):
         facts.append(("range", field["range"]))
-    facts.append(("default", "required" if field.get("required") else field.get("default", "")))
+    if field.get("required") or field.get("default") == "required":
+        facts.append(("required", None))
+    else:
+        facts.append(("default", field.get("default", "")))
     if "resume" in field:
         facts.append(("may change when a run goes on", field["resume"]))
     if field.get("each_process"):
         facts.append(("may differ between processes", "yes"))
     if field.get("in_c"):
         facts.append(("in C", field["in_c"]))
-    return [(name, text) for name, text in facts if text]
+    return [(name, text) for name, text in facts if text != ""]

@@ -3,8 +3,8 @@
 'use strict';
 
 const MOST_RESULTS = 30;
-const input = document.getElementById('search');
-const results = document.getElementById('results');
+const input = document.getElementById('site-search');
+const results = document.getElementById('site-results');
 const said = results.querySelector('p');
 const list = results.querySelector('ol');
 const up = document.body.dataset.up;
@@ -33,7 +33,7 @@ function load() {
 function weigh(word, { title, heading, text }) {
   let weight = 0;
   if (heading === word) weight += 200;
-  else if (heading.split(/[^\p{L}\p{N}_]+/u).includes(word)) weight += 60;
+  else if (heading.split(/\s+/).includes(word) || heading.split(/[^\p{L}\p{N}_]+/u).includes(word)) weight += 60;
   else if (heading.startsWith(word)) weight += 40;
   else if (heading.includes(word)) weight += 20;
   if (title.includes(word)) weight += 10;
@@ -93,6 +93,7 @@ function row(index, at, words) {
 
 async function show() {
   const query = input.value;
+  results.dataset.query = query.trim() ? '' : query;
   if (!query.trim()) {
     results.hidden = true;
     return;
@@ -104,6 +105,7 @@ async function show() {
     : `${found.length} ${found.length === 1 ? 'place' : 'places'}${found.length > MOST_RESULTS ? `, the best ${MOST_RESULTS}` : ''}`;
   list.replaceChildren(...found.slice(0, MOST_RESULTS).map(({ at }) => row(index, at, words)));
   results.hidden = false;
+  results.dataset.query = query; // for tests: what is shown
 }
 
 function close() {

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Builds the documents as static files: README.md, CONTRIBUTING.md, docs/ and all that they link to, and the reference.
 
-    scripts/site/site.py ROOT REFERENCE SITE
+    scripts/site/site.py ROOT SITE
 
-REFERENCE has the pages of scripts/reference/reference.py --pages; they lie in docs/reference/ of the site. Pages open from
-disk, without a server and a network. Markdown becomes HTML with cmark-gfm, as GitHub shows it. The status is 1 where a link
-or an anchor leads nowhere.
+Pages open from disk, without a server and a network. Markdown becomes HTML with cmark-gfm, as GitHub shows it. The status is
+1 where a link or an anchor leads nowhere.
 """
 import html
 import json
@@ -73,33 +72,26 @@ def add_anchors(page):
         page.ids.update(re.findall(r'<a (?:id|name)="([^"]+)"', part))
         rest = re.sub(r"^<h(\d).*?</h\1>", "", part, flags=re.S)
         page.sections.append((name, text, words(rest)))
+        # Rows of tables that have a name of their own.
+        for place, title, row in re.findall(r'<td><a id="([^"]+)"(?: title="([^"]+)")?></a>(.*?)</tr>', rest, flags=re.S):
+            page.sections.append((place, html.unescape(title or place), words(row)))
     page.body = "".join(parts)
 
 
 class Site:
-    def __init__(self, root, reference, out):
-        self.root, self.reference, self.out = root, reference, out
+    def __init__(self, root, out):
+        self.root, self.out = root, out
         self.pages = {}  # by source
         self.copies = set()
         self.wrong = []
-
-    def text_of(self, source):
-        """The Markdown of a page of the tree or of the reference; None: there is no such page."""
-        made = self.reference / source.removeprefix("docs/reference/")
-        is_made = source.startswith("docs/reference/") and made.is_file()
-        if (self.root / source).is_file():
-            text = (self.root / source).read_text(encoding="utf-8")
-            return text + "\n" + made.read_text(encoding="utf-8") if is_made else text
-        return made.read_text(encoding="utf-8") if is_made else None
 
     def add(self, source):
         """The page of a Markdown file, of another text, or of a folder; None: there is no such thing."""
         if source in self.pages:
             return self.pages[source]
         path = self.root / source
-        if source.endswith(".md"):
-            text = self.text_of(source)
-            page = Page(source, to_html(text)) if text is not None else None
+        if source.endswith(".md") and path.is_file():
+            page = Page(source, to_html(path.read_text(encoding="utf-8")))
         elif path.is_dir():
             inside = [item.name + ("/" if item.is_dir() else "") for item in sorted(path.iterdir()) if item.name[0] != "."]
             rows = "".join(f'<li><a href="{name}">{name}</a></li>' for name in inside if name != "__pycache__/")
@@ -204,7 +196,7 @@ class Site:
             items = "".join(f'<li><a href="#{name}">{html.escape(words(text))}</a></li>' for name, text in seconds)
             contents = f"<details class=contents><summary>On this page</summary><ul>{items}</ul></details>"
             body = re.sub(r"(</h1>)", lambda end: end.group(1) + contents, body, count=1)
-        values = {"TITLE": html.escape(page.title), "UP": self.relative(page, "") if posixpath.dirname(page.file) else ".",
+        values = {"TITLE": html.escape(page.title), "UP": self.relative(page, "."),
                   "START": self.relative(page, "index.html"), "NAVIGATION": "".join(rows), "BODY": body}
         return re.sub(r"@([A-Z]+)@", lambda match: values[match.group(1)], template)
 
@@ -222,23 +214,21 @@ class Site:
 
 
 def main(arguments):
-    if len(arguments) != 3:
+    if len(arguments) != 2:
         sys.exit(__doc__)
-    root, reference, out = map(pathlib.Path, arguments)
-    site = Site(root, reference, out)
+    root, out = map(pathlib.Path, arguments)
+    site = Site(root, out)
     for source in [name for name in FIRST if (root / name).is_file()]:
         site.add(source)
     for path in sorted(root.glob("docs/**/*.md")):
         site.add(path.relative_to(root).as_posix())
-    for path in sorted(reference.glob("**/*.md")):
-        site.add("docs/reference/" + path.relative_to(reference).as_posix())
     site.check_anchors()
     site.write((pathlib.Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
     for text in site.wrong:
         print(text, file=sys.stderr)
     if site.wrong:
         return 1
-    print(f"{len(site.pages)} pages in {out / 'index.html'}; all links and anchors lead somewhere")
+    print(f"{len(site.pages)} pages: {out / 'index.html'}")
     return 0
 
 

@@ -52,8 +52,8 @@ typedef struct liana__list_kind {
 const liana__list_kind *liana__list_kind_at(size_t index);
 liana_status liana__list_kind_find(const char *name, const liana__list_kind **found, liana__error *error)
     LIANA_MUST_USE;
-/* The things of a kind, in place of those that the list has. Its arena, context (NULL: no further parts) and `everywhere`
- * are set before. Errors: INTERNAL. */
+/* The things of a kind, in place of those that the list has. Its arena, context (NULL: no further parts) and
+ * `everywhere` are set before. Errors: INTERNAL. */
 liana_status liana__list_fill(const liana__list_kind *which, liana__list_items *list, liana__error *error)
     LIANA_MUST_USE;
 

@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy
 
 __all__ = ["Error", "Model", "Port", "load", "version"]
-__version__ = "0.1.0"
-SONAME = "libliana.so.0.1"
+# Programs of one major version go on with all later libraries of it.
+MAJOR = 1
+SONAME = f"libliana.so.{MAJOR}"
 SCALES = {None: 0, "0..1": 1, "-1..1": 2, "none": 3, "caffe": 4, "torch": 5}
 F32, S32, U8, STRING, MAX_RANK = 0, 3, 5, 13, 8
 
@@ -126,20 +127,21 @@ def _load_library():
         try:
             function = getattr(library, name)
         except AttributeError:
-            raise ImportError(f"liana: {path} has no {name}: it is another version than {__version__}") from None
+            raise ImportError(f"liana: {path} has no {name}: it is another version than {MAJOR}") from None
         function.restype, function.argtypes = result, arguments
     found = library.liana_version().decode()
-    if found.split(".")[:2] != __version__.split(".")[:2]:
-        raise ImportError(f"liana: {path} is version {found}, and this module is of version {__version__}")
+    if found.split(".")[0] != str(MAJOR):
+        raise ImportError(f"liana: {path} is version {found}, and this module is of version {MAJOR}")
     return library
 
 
 _library = _load_library()
+__version__ = _library.liana_version().decode()
 
 
 def version():
     """The version of the library."""
-    return _library.liana_version().decode()
+    return __version__
 
 
 def _text(value):

@@ -54,6 +54,9 @@ typedef struct liana__batch {
     /* Where several processes share the step: `count` and all rows are of our shards, num_positions and first_position
      * of the whole step. NULL: all of it is here. */
     const liana__step_workers *workers;
+    /* Of rows that were gathered from all processes (train/objective/gathered_rows.h): those of this one, with all
+     * components. NULL: the batch is not gathered. */
+    const struct liana__batch *own;
 } liana__batch;
 
 /* Where a component is; num_components: the batch has none of that name. */

@@ -168,7 +168,10 @@ static liana_status draw_pictures(liana__invocation *invocation, liana__run *run
     liana__sending sending;
     char missing[512];
     liana__fonts_note(run->class_names.items, run->class_names.count, missing, sizeof missing);
-    if (*missing) fprintf(invocation->err, "%s\n", missing);
+    if (*missing) {
+        liana__print_plainly(invocation->err, missing);
+        fputc('\n', invocation->err);
+    }
     LIANA_TRY(liana__sending_start(invocation, liana__invocation_text(invocation, "out"), &sending));
     return liana__sending_end(invocation, &sending, draw(invocation, run, part, sending.folder));
 }

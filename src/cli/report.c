@@ -38,7 +38,10 @@ static void note_fonts(liana__invocation *invocation, const liana__run *run)
 {
     char missing[512];
     liana__fonts_note(run->class_names.items, run->class_names.count, missing, sizeof missing);
-    if (*missing) fprintf(invocation->err, "%s\n", missing);
+    if (*missing) {
+        liana__print_plainly(invocation->err, missing);
+        fputc('\n', invocation->err);
+    }
 }
 
 static liana_status draw_examined(liana__invocation *invocation, liana__examined *examined, const char *folder)

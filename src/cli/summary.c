@@ -176,7 +176,7 @@ const liana__command liana__subcommand_summary = {
             "does not say the shape of the images or the number of classes. --json also has \"flops\", the operations\n"
             "of a prediction for one example, as 'liana list models' counts them.\n"
             "--picture draws a box for each layer with its kind, the shape of its result and its parameters. Of more\n"
-            "than 60 layers, the layers of a block are one box.\n",
+            "than 60 layers, the layers of a block are one box; a block that repeats is one, with its number.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

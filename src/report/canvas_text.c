@@ -99,6 +99,15 @@ static void shorten(PangoLayout *layout, liana__text *text, double max_width)
     liana__text_add_bytes(text, ellipsis, sizeof ellipsis - 1);
 }
 
+/* A line with isolated names is ours, from left to right: Pango would take its direction from the first letter, also
+ * from one inside of an isolate. Other texts are names, in their own direction. */
+static void choose_direction(PangoLayout *layout, const liana__text *text)
+{
+    static const char begin[] = "\xe2\x81\xa8";
+    pango_context_set_base_dir(pango_layout_get_context(layout), PANGO_DIRECTION_LTR);
+    pango_layout_set_auto_dir(layout, !strstr(text->data, begin));
+}
+
 /* A layout in pixels. Letters of a PNG stand at whole pixels, as its hinted font wants; those of an SVG, which may be
  * drawn at any size, where the font puts them. */
 static PangoLayout *set_layout(liana__canvas *canvas, const liana__label *label)
@@ -121,6 +130,7 @@ double liana__canvas_text(liana__canvas *canvas, double x, double y, const liana
     cairo_translate(cairo, x, y);
     cairo_scale(cairo, 1 / canvas->scale, 1 / canvas->scale);
     PangoLayout *layout = set_layout(canvas, label);
+    choose_direction(layout, &clean);
     if (label->max_width > 0) shorten(layout, &clean, label->max_width * canvas->scale);
     const double width = measure(layout, clean.data, clean.length);
     cairo_move_to(cairo, -width * label->align, 0);

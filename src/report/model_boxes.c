@@ -26,6 +26,7 @@ typedef struct finding {
     size_t *layers, *nested; /* the first call of each, and LIANA__NONE */
     size_t *order;           /* [count]: the calls, inputs first */
     size_t *groups;          /* [count + 1]: where each group begins in the order */
+    size_t *repeats;         /* [num_groups]: of how many equal parts each is */
     size_t num_groups;
     liana__error *error;
 } finding;
@@ -213,23 +214,92 @@ static liana_status group_by_passes(finding *own)
     return LIANA_OK;
 }
 
+static int64_t count_weights(const finding *own, const call *one)
+{
+    const liana__layer *layer = &own->model->layers[one->item.index];
+    int64_t count = 0;
+    for (size_t i = 0; i < layer->num_weights; i++) {
+        count += liana_shape_size(&own->model->weights[layer->first_weight + i].shape);
+    }
+    return count;
+}
+
+/* Whether two layers are of one kind, with as many weights and results of one shape. */
+static bool are_alike(const finding *own, size_t a, size_t b)
+{
+    const call *one = &own->calls[own->order[a]], *other = &own->calls[own->order[b]];
+    if (one->item.is_nested || other->item.is_nested) return false;
+    if (own->model->layers[one->item.index].type != own->model->layers[other->item.index].type) return false;
+    if (count_weights(own, one) != count_weights(own, other)) return false;
+    const liana__scope_result results[2] = {{one->item, one->number, 0}, {other->item, other->number, 0}};
+    const liana_shape *first = &liana__scope_result_node(own->model, &results[0])->shape,
+                      *second = &liana__scope_result_node(own->model, &results[1])->shape;
+    return first->rank == second->rank &&
+           memcmp(first->dims, second->dims, (size_t)first->rank * sizeof *first->dims) == 0;
+}
+
+/* How often the groups from `first` on come one time after the other. own->groups ends with the number of calls. */
+static size_t count_repeats(const finding *own, size_t first, size_t period)
+{
+    const size_t begin = own->groups[first];
+    size_t times = 1;
+    for (; first + (times + 1) * period <= own->num_groups; times++) {
+        const size_t length = own->groups[first + period] - begin, other = own->groups[first + times * period];
+        if (own->groups[first + (times + 1) * period] - other != length) break;
+        size_t same = 0;
+        while (same < length && are_alike(own, begin + same, other + same)) same++;
+        if (same < length) break;
+    }
+    return times;
+}
+
+/* A block that follows itself several times becomes one group, such as the ten blocks of 35 x 35 of
+ * InceptionResNetV2. */
+static void fold_repeats(finding *own)
+{
+    enum { LONGEST_PERIOD = 12 };
+    size_t count = 0;
+    own->groups[own->num_groups] = own->count;
+    for (size_t i = 0, taken; i < own->num_groups; i += taken) {
+        size_t repeats = 1;
+        taken = 1;
+        for (size_t period = 1; period <= LONGEST_PERIOD; period++) {
+            const size_t times = count_repeats(own, i, period);
+            if (times < 2 || times * period <= taken) continue;
+            repeats = times;
+            taken = times * period;
+        }
+        own->groups[count] = own->groups[i];
+        own->repeats[count++] = repeats;
+    }
+    own->num_groups = count;
+}
+
 /* Joins groups in a row, as many as it takes to have few. */
 static void join_groups(finding *own)
 {
     const size_t each = (own->num_groups + LIANA__MOST_BOXES - 1) / LIANA__MOST_BOXES;
     size_t count = 0;
-    for (size_t i = 0; i < own->num_groups; i += each) own->groups[count++] = own->groups[i];
+    for (size_t i = 0; i < own->num_groups; i += each) {
+        own->repeats[count] = each > 1 ? 1 : own->repeats[i];
+        own->groups[count++] = own->groups[i];
+    }
     own->num_groups = count;
 }
 
 static liana_status group(finding *own)
 {
     own->groups = liana__arena_allocate(own->arena, (own->count + 1) * sizeof *own->groups);
-    if (!own->groups) return liana__fail_memory(own->error, "the picture of a model");
+    own->repeats = liana__arena_allocate(own->arena, (own->count + 1) * sizeof *own->repeats);
+    if (!own->groups || !own->repeats) return liana__fail_memory(own->error, "the picture of a model");
     own->num_groups = own->count;
-    for (size_t i = 0; i < own->count; i++) own->groups[i] = i;
+    for (size_t i = 0; i < own->count; i++) {
+        own->groups[i] = i;
+        own->repeats[i] = 1;
+    }
     for (int stages = 0; stages < 2 && own->num_groups > LIANA__FEW_BOXES; stages++) group_by_names(own, stages);
     if (own->num_groups > LIANA__FEW_BOXES) LIANA_TRY(group_by_passes(own));
+    if (own->num_groups > LIANA__FEW_BOXES) fold_repeats(own);
     if (own->num_groups > LIANA__MOST_BOXES) join_groups(own);
     own->groups[own->num_groups] = own->count;
     return LIANA_OK;
@@ -321,8 +391,9 @@ static size_t count_layers(const finding *own, size_t begin, size_t end)
 }
 
 /* "14 layers: 3 Conv2D, 3 BatchNormalization, 2 Activation, ..." */
-static const char *list_kinds(const finding *own, size_t begin, size_t end)
+static const char *list_kinds(const finding *own, size_t begin, size_t end, size_t repeats)
 {
+    end = begin + (end - begin) / repeats;
     const char *kinds[LISTED_KINDS + 1];
     size_t counts[LISTED_KINDS + 1] = {0}, num_kinds = 0, others = 0;
     for (size_t i = begin; i < end; i++) {
@@ -338,7 +409,9 @@ static const char *list_kinds(const finding *own, size_t begin, size_t end)
         counts[k]++;
     }
     char text[LONGEST_TEXT];
-    size_t used = (size_t)snprintf(text, sizeof text, "%zu layers:", count_layers(own, begin, end));
+    size_t used = 0;
+    if (repeats > 1) used += (size_t)snprintf(text, sizeof text, "%zu x ", repeats);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%zu layers:", count_layers(own, begin, end));
     for (size_t k = 0; k < num_kinds && used < sizeof text; k++) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%s %zu %s", k ? "," : "", counts[k], kinds[k]);
     }
@@ -358,8 +431,9 @@ static const char *group_name(const finding *own, size_t begin, size_t end)
     return liana__arena_format(own->arena, "%s to %s", first, last);
 }
 
-static void fill_box(const finding *own, size_t begin, size_t end, liana__model_box *box)
+static void fill_box(const finding *own, size_t group, liana__model_box *box)
 {
+    const size_t begin = own->groups[group], end = own->groups[group + 1];
     const call *last = &own->calls[own->order[end - 1]];
     const bool alone = end - begin == 1;
     *box = (liana__model_box){.num_layers = count_layers(own, begin, end), .shape = shape_of(own, last)};
@@ -373,7 +447,8 @@ static void fill_box(const finding *own, size_t begin, size_t end, liana__model_
     box->is_nested = alone && last->item.is_nested;
     box->is_group = !alone;
     box->name = alone ? name_of(own, begin) : group_name(own, begin, end);
-    box->kind = alone ? kind_of(own, last) : list_kinds(own, begin, end);
+    box->repeats = own->repeats[group];
+    box->kind = alone ? kind_of(own, last) : list_kinds(own, begin, end, box->repeats);
 }
 
 /* ---- arrows ---- */
@@ -416,7 +491,7 @@ liana_status liana__model_boxes_find(const liana_model *model, liana__arena *are
     size_t *boxes = liana__arena_allocate(arena, (own.count + 1) * sizeof *boxes);
     if (!found->boxes || !boxes) return liana__fail_memory(error, "the picture of a model");
     for (size_t i = 0; i < own.num_groups; i++) {
-        fill_box(&own, own.groups[i], own.groups[i + 1], &found->boxes[i]);
+        fill_box(&own, i, &found->boxes[i]);
         for (size_t place = own.groups[i]; place < own.groups[i + 1]; place++) boxes[place] = i;
     }
     found->count = own.num_groups;

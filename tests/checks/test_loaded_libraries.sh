@@ -55,7 +55,7 @@ for kind in 'GIF GIF89a' 'WebP RIFF....WEBPVP8.' 'TIFF II*\0....'; do
 done
 printf 'PK\003\004....' >some.keras
 refuses 'zip archives (.keras) need the library libzip.so.4' inspect some.keras
-refuses 'live pages need the library libmicrohttpd.so.12' watch run
+refuses 'live pages and servers of predictions need the library libmicrohttpd.so.12' watch run
 # A build may be without remote files; it says so itself.
 refuses 'libcurl' inspect https://localhost/none.tfrec
 refuses 'clusters of processes need the library libzmq.so.5' cluster keys keys

@@ -9,6 +9,9 @@ check() { # ROOT
         cd "$1"
         files=$(find include src tests bench examples scripts cmake docs proto ./*.md Makefile CMakeLists.txt -type f \
             2>/dev/null | sed 's/^\.\///')
+        # A tutorial tells its reader to write files.
+        files="$files
+$(sed -nE 's/^cat >((src|tests)\/[^ ]+) <<.*/\1/p' docs/guides/*.md 2>/dev/null)"
         {
             printf '%s\n' "$files" | sed 's/^/file /; s/\.in$//'
             # Links begin where their document is: ../examples/line.c.

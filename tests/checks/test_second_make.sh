@@ -48,7 +48,8 @@ ninja -C "$folder/build" $objects >"$folder/log" || fail "$(cat "$folder/log")"
 run test
 # shellcheck disable=SC2086
 ninja -C "$folder/build" $objects >"$folder/log"
-grep -q 'no work to do' "$folder/log" || fail "a second make compiles again: $(cat "$folder/log")"
+# The version is asked for each time, and compiled only when it is another one.
+grep -q 'Building\|Linking' "$folder/log" && fail "a second make compiles again: $(cat "$folder/log")"
 
 # A choice stays.
 rm -rf "$folder/build"

@@ -117,6 +117,8 @@ static void test_a_name_leaves_its_line_alone(void **state)
     assert_true(same_pictures(TEXTS(line), TEXTS("is ", "(7) ", "\u05d1", "\u05d0")));
     snprintf(line, sizeof line, "is %s (7)", liana__isolate(&arena, name));
     assert_true(same_pictures(TEXTS(line), TEXTS("is ", "\u05d1", "\u05d0", " (7)")));
+    snprintf(line, sizeof line, "%s (7)", liana__isolate(&arena, name));
+    assert_true(same_pictures(TEXTS(line), TEXTS("\u05d1", "\u05d0", " (7)")));
     liana__arena_free(&arena);
 }
 

@@ -169,6 +169,33 @@ static void test_all_architectures_fit(void **state)
     assert_compare(count, >, 30);
 }
 
+/* Table of the paper of InceptionResNetV2: 10 blocks of 35 x 35, 20 of 17 x 17, 10 of 8 x 8, of which Keras makes the
+ * last one without an activation. */
+static void test_blocks_that_repeat(void **state)
+{
+    (void)state;
+    static const size_t expected[] = {10, 20, 9};
+    size_t met = 0;
+    start_again();
+    for (size_t i = 0; liana__architectures[i]; i++) {
+        const liana__architecture *one = liana__architectures[i];
+        if (strcmp(one->name, "InceptionResNetV2") != 0) continue;
+        assert_ok(liana__architecture_add(model, LIANA_HERE, one, NULL, one->name), &context->error);
+    }
+    const liana__model_boxes found = boxes_of(model);
+    assert_compare(found.count, <, LIANA__FEW_BOXES);
+    for (size_t i = 0; i < found.count; i++) {
+        char begin[24];
+        if (found.boxes[i].repeats == 1) continue;
+        assert_compare(met, <, 3, i);
+        assert_int_equal(found.boxes[i].repeats, expected[met]);
+        snprintf(begin, sizeof begin, "%zu x ", expected[met++]);
+        assert_begins(found.boxes[i].kind, begin);
+        assert_int_equal(found.boxes[i].num_layers % found.boxes[i].repeats, 0);
+    }
+    assert_int_equal(met, 3);
+}
+
 /* ---- places ---- */
 
 /* Boxes of a rank do not overlap, edges go down by ranks, and a chain is straight. */
@@ -249,13 +276,10 @@ static void test_grouped_digits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        with_model(test_inputs_outputs_and_branches),
-        with_model(test_shared_and_nested_layers),
-        cmocka_unit_test(test_blocks_by_name),
-        with_model(test_all_architectures_fit),
-        with_model(test_places),
-        with_model(test_names_that_could_harm),
-        cmocka_unit_test(test_grouped_digits),
+        with_model(test_inputs_outputs_and_branches), with_model(test_shared_and_nested_layers),
+        cmocka_unit_test(test_blocks_by_name),        with_model(test_all_architectures_fit),
+        with_model(test_blocks_that_repeat),          with_model(test_places),
+        with_model(test_names_that_could_harm),       cmocka_unit_test(test_grouped_digits),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -63,13 +63,15 @@ static void shrink(uint8_t *pixels, const int64_t shape[3], int64_t step)
     }
 }
 
-/* The pixels of an example, which the caller frees, and their shape. NULL: there is no memory. */
-static uint8_t *take_image(const liana__batch_component *images, int64_t row, int64_t shape[3])
+/* The picture of an example, whose pixels the caller frees. They are NULL if there is no memory. */
+static liana__event_picture take_image(const liana__batch_component *images, int64_t row)
 {
     const int64_t size = liana_shape_size(&images->shape);
-    uint8_t *pixels = malloc((size_t)size + 1);
-    if (!pixels) return NULL;
-    memcpy(shape, images->shape.dims, 3 * sizeof *shape);
+    liana__event_picture picture = {.pixels = malloc((size_t)size + 1)};
+    uint8_t *pixels = picture.pixels;
+    int64_t *shape = picture.shape;
+    if (!pixels) return picture;
+    memcpy(shape, images->shape.dims, sizeof picture.shape);
     if (images->dtype == LIANA_U8) {
         memcpy(pixels, (const uint8_t *)images->rows + row * size, (size_t)size);
     } else {
@@ -85,7 +87,7 @@ static uint8_t *take_image(const liana__batch_component *images, int64_t row, in
         shape[0] /= step;
         shape[1] /= step;
     }
-    return pixels;
+    return picture;
 }
 
 /* Adds the PNG of pixels to `images`, which have room. */
@@ -120,9 +122,25 @@ void liana__event_list_add_examples(liana__event_list *list, const char *tag, co
     size_t drawn = 0;
     int64_t shape[3] = {0};
     for (int64_t i = 0; of && images && i < count; i++) {
-        uint8_t *pixels = take_image(of, i, shape);
-        add_png(list, pixels, shape, images, &drawn);
-        free(pixels);
+        const liana__event_picture picture = take_image(of, i);
+        memcpy(shape, picture.shape, sizeof shape);
+        add_png(list, picture.pixels, shape, images, &drawn);
+        free(picture.pixels);
+    }
+    add_images(list, tag, images, drawn, shape);
+}
+
+/* The same of pictures that are there. */
+static void add_pictures(liana__event_list *list, const char *tag, const liana__event_picture *const *pictures,
+                         size_t count)
+{
+    liana__summary_image *images = liana__arena_allocate(&list->arena, LIANA__EVENT_MOST_IMAGES * sizeof *images);
+    int64_t shape[3] = {0};
+    size_t drawn = 0;
+    for (size_t i = 0; images && i < count; i++) {
+        if (!pictures[i]->pixels) continue;
+        memcpy(shape, pictures[i]->shape, sizeof shape);
+        add_png(list, pictures[i]->pixels, shape, images, &drawn);
     }
     add_images(list, tag, images, drawn, shape);
 }
@@ -131,18 +149,23 @@ void liana__event_list_add_examples(liana__event_list *list, const char *tag, co
 
 enum { MOST_CLASSES = 1000, MATRIX_SIDE = 512, ID_BYTES = 120 };
 
-static void free_mistakes(liana__event_review *review)
+static void free_mistake(liana__event_mistake *mistake)
 {
-    for (size_t i = 0; i < review->num_mistakes; i++) {
-        free(review->mistakes[i].id);
-        free(review->mistakes[i].pixels);
-    }
-    review->num_mistakes = 0;
+    free(mistake->id);
+    free(mistake->picture.pixels);
+}
+
+static void free_pictures(liana__event_review *review)
+{
+    for (size_t i = 0; i < review->num_mistakes; i++) free_mistake(&review->mistakes[i]);
+    for (size_t i = 0; i < review->num_samples; i++) free(review->samples[i].pixels);
+    review->num_mistakes = review->num_samples = 0;
+    review->is_gathered = false;
 }
 
 void liana__event_review_free(liana__event_review *review)
 {
-    free_mistakes(review);
+    free_pictures(review);
     free(review->counts);
     *review = (liana__event_review){0};
 }
@@ -167,13 +190,39 @@ liana_status liana__event_review_begin(liana__event_review *review, const liana_
                                        liana__error *error)
 {
     const int64_t classes = count_classes(training->objective);
-    free_mistakes(review);
+    free_pictures(review);
     if (classes < 2 || classes > MOST_CLASSES) return LIANA_OK;
     if (classes != review->num_classes) free(review->counts);
     if (classes != review->num_classes) review->counts = malloc((size_t)(classes * classes) * sizeof(double));
     review->num_classes = review->counts ? classes : 0;
     if (!review->counts) return liana__fail_memory(error, "a confusion matrix");
     memset(review->counts, 0, (size_t)(classes * classes) * sizeof(double));
+    return LIANA_OK;
+}
+
+/* The picture of a row; none, if its example has no image, or another process has the row. */
+static liana_status find_picture(const liana__batch *batch, int64_t row, liana__event_picture *picture,
+                                 liana__error *error)
+{
+    const liana__batch *here = batch->own ? batch->own : batch;
+    const liana__batch_component *images = find_images(here);
+    *picture = (liana__event_picture){0};
+    if (!images) return LIANA_OK;
+    for (int64_t i = batch->own ? 0 : row; i < here->count; i++) {
+        if (batch->own && here->positions[i] != batch->positions[row]) continue;
+        *picture = take_image(images, i);
+        return picture->pixels ? LIANA_OK : liana__fail_memory(error, "the images of a validation");
+    }
+    return LIANA_OK;
+}
+
+liana_status liana__event_review_start(liana__event_review *review, const liana__batch *batch, liana__error *error)
+{
+    review->is_gathered = batch->own != NULL;
+    for (int64_t i = 0; i < batch->count && i < LIANA__EVENT_MOST_IMAGES; i++) {
+        LIANA_TRY(find_picture(batch, i, &review->samples[review->num_samples], error));
+        review->num_samples++;
+    }
     return LIANA_OK;
 }
 
@@ -184,25 +233,16 @@ static liana_status add_mistake(liana__event_review *review, liana__event_mistak
     size_t place = review->num_mistakes;
     while (place > 0 && found.confidence > review->mistakes[place - 1].confidence) place--;
     if (place == LIANA__EVENT_MOST_IMAGES) return LIANA_OK;
-    const liana__batch_component *images = find_images(batch);
     LIANA__SCOPED(liana__text) id = {0};
-    int64_t shape[3] = {0};
     if (batch->records || batch->ids) liana__add_example_id(batch, row, &id);
+    if (id.failed) return liana__fail_memory(error, "the mistakes of a validation");
+    LIANA_TRY(find_picture(batch, row, &found.picture, error));
     found.id = strdup(id.length ? id.data : "");
-    found.pixels = images ? take_image(images, row, shape) : NULL;
-    found.height = shape[0];
-    found.width = shape[1];
-    found.channels = shape[2];
-    if (!found.id || (images && !found.pixels) || id.failed) {
-        free(found.id);
-        free(found.pixels);
+    if (!found.id) {
+        free_mistake(&found);
         return liana__fail_memory(error, "the mistakes of a validation");
     }
-    if (review->num_mistakes == LIANA__EVENT_MOST_IMAGES) {
-        review->num_mistakes--;
-        free(review->mistakes[review->num_mistakes].id);
-        free(review->mistakes[review->num_mistakes].pixels);
-    }
+    if (review->num_mistakes == LIANA__EVENT_MOST_IMAGES) free_mistake(&review->mistakes[--review->num_mistakes]);
     memmove(&review->mistakes[place + 1], &review->mistakes[place],
             (review->num_mistakes - place) * sizeof *review->mistakes);
     review->mistakes[place] = found;
@@ -297,20 +337,13 @@ static void add_table(liana__event_list *list, const liana__event_review *review
 void liana__event_list_add_review(liana__event_list *list, const liana__event_review *review,
                                   liana__strings class_names)
 {
-    liana__summary_image *images = liana__arena_allocate(&list->arena, LIANA__EVENT_MOST_IMAGES * sizeof *images);
-    int64_t shape[3] = {0};
-    size_t drawn = 0;
+    const liana__event_picture *pictures[LIANA__EVENT_MOST_IMAGES];
+    for (size_t i = 0; i < review->num_samples; i++) pictures[i] = &review->samples[i];
+    add_pictures(list, "examples", pictures, review->num_samples);
     if (!review->num_classes) return;
     add_matrix(list, review);
     if (!review->num_mistakes) return;
     add_table(list, review, class_names);
-    for (size_t i = 0; images && i < review->num_mistakes; i++) {
-        const liana__event_mistake *own = &review->mistakes[i];
-        if (!own->pixels) continue;
-        shape[0] = own->height;
-        shape[1] = own->width;
-        shape[2] = own->channels;
-        add_png(list, own->pixels, shape, images, &drawn);
-    }
-    add_images(list, "mistakes", images, drawn, shape);
+    for (size_t i = 0; i < review->num_mistakes; i++) pictures[i] = &review->mistakes[i].picture;
+    add_pictures(list, "mistakes", pictures, review->num_mistakes);
 }

@@ -34,8 +34,7 @@ typedef struct summaries {
     liana__event_files files;
     liana__event_weights before, after; /* an update that is written */
     gradients gradients;
-    liana__event_list of_batch;   /* histograms of activations and images of the epoch's last update */
-    liana__event_list of_samples; /* images of the validation */
+    liana__event_list of_batch; /* histograms of activations and images of the epoch's last update */
     liana__event_review review;
     bool has_before, has_gradients, lacks_activations;
     int64_t begin;  /* updates done at the begin of the step */
@@ -78,12 +77,6 @@ static void free_gradients(gradients *all)
     *all = (gradients){0};
 }
 
-static void free_lists(summaries *own)
-{
-    liana__event_list_free(&own->of_batch);
-    liana__event_list_free(&own->of_samples);
-}
-
 static void destroy(liana_callback_item *item)
 {
     summaries *own = item->self;
@@ -91,7 +84,7 @@ static void destroy(liana_callback_item *item)
     liana__event_weights_free(&own->before);
     liana__event_weights_free(&own->after);
     free_gradients(&own->gradients);
-    free_lists(own);
+    liana__event_list_free(&own->of_batch);
     liana__event_review_free(&own->review);
 }
 
@@ -312,8 +305,8 @@ static liana_status write_epoch(const task *own, liana__error *error)
     const liana_fit_context *context = own->context;
     const liana__training *training = context->training;
     const int64_t step = training->state.iteration;
-    liana__event_list values = own->own->of_batch, measured = own->own->of_samples;
-    own->own->of_batch = own->own->of_samples = (liana__event_list){0};
+    liana__event_list values = own->own->of_batch, measured = {0};
+    own->own->of_batch = (liana__event_list){0};
     liana__event_list_add_totals(&values, training, context->totals, "", "");
     liana_status status = draws_histograms(own->options, context) ? write_histograms(own, &values, error) : LIANA_OK;
     values.failed |= status != LIANA_OK;
@@ -397,7 +390,7 @@ static liana_status epoch_begin(liana_callback_item *item, liana_fit_context *co
     liana__event_weights_free(&own->before);
     liana__event_weights_free(&own->after);
     free_gradients(&own->gradients);
-    free_lists(own);
+    liana__event_list_free(&own->of_batch);
     return LIANA_OK;
 }
 
@@ -446,7 +439,6 @@ static liana_status validation_begin(liana_callback_item *item, liana_fit_contex
 {
     summaries *own = item->self;
     if (!draws_images(item->options, context)) return LIANA_OK;
-    liana__event_list_free(&own->of_samples);
     LIANA_TRY(liana__event_review_begin(&own->review, context->training, context->error));
     context->wants_outputs |= own->review.num_classes > 0;
     return LIANA_OK;
@@ -455,8 +447,8 @@ static liana_status validation_begin(liana_callback_item *item, liana_fit_contex
 static liana_status validation_step(liana_callback_item *item, liana_fit_context *context)
 {
     summaries *own = item->self;
-    if (!context->is_chief || !draws_images(item->options, context)) return LIANA_OK;
-    if (context->step == 1) liana__event_list_add_examples(&own->of_samples, "examples", context->batch);
+    if (!draws_images(item->options, context)) return LIANA_OK;
+    if (context->step == 1) LIANA_TRY(liana__event_review_start(&own->review, context->batch, context->error));
     if (!context->outputs) return LIANA_OK;
     return liana__event_review_add(&own->review, context->training, context->batch, context->outputs, context->error);
 }
@@ -476,6 +468,10 @@ static liana_status step_end(liana_callback_item *item, liana_fit_context *conte
 
 static liana_status epoch_end(liana_callback_item *item, liana_fit_context *context)
 {
+    summaries *own = item->self;
+    if (context->validation->count && draws_images(item->options, context)) {
+        LIANA_TRY(liana__event_review_share(&own->review, context->training->cluster, context->error));
+    }
     return do_task(item, context, write_epoch);
 }
 

@@ -141,6 +141,7 @@ static void describe(liana__batch *to, const liana__batch *from)
     to->epoch = from->epoch;
     to->step = from->step;
     to->wait_seconds = from->wait_seconds;
+    to->own = from;
 }
 
 liana_status liana__gathered_rows_take(liana__gathered_rows *rows, const liana__trainer *trainer,

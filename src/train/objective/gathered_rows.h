@@ -8,8 +8,8 @@
 
 /* Zero-initialise; free with liana__gathered_rows_free. */
 typedef struct liana__gathered_rows {
-    /* Of the whole step: positions, records, ids and the rows of targets; of components there are no others. Borrowed
-     * until the next step. */
+    /* Of the whole step: positions, records, ids and the rows of targets; of components there are no others. `own` is
+     * the batch of this process. Borrowed until the next step. */
     liana__batch batch;
     float *outputs;    /* [batch.count, liana__trainer_row_size] */
     int64_t capacity;  /* examples for which there is room */

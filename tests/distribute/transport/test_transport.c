@@ -1,4 +1,6 @@
 /* The transport zmq: messages between processes, meetings that do not come together, processes that die, strangers. */
+#include <liana/context.h>
+
 #include "harness/cluster/cluster_run.h"
 #include "harness/harness.h"
 #include "harness/tap.h"

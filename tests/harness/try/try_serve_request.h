@@ -1,5 +1,5 @@
-/* try_serve_request.h - feeds any bytes to the reader of requests for predictions: the common code of its fuzz target and
- * its mutation test. */
+/* try_serve_request.h - feeds any bytes to the reader of requests for predictions: the common code of its fuzz target
+ * and its mutation test. */
 #ifndef LIANA_TESTS_TRY_SERVE_REQUEST_H
 #define LIANA_TESTS_TRY_SERVE_REQUEST_H
 

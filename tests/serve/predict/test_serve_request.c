@@ -246,7 +246,7 @@ static void test_mutations(void **state)
             accepted += liana__try_serve_request(changed, sizeof body - 1);
         }
     }
-    assert_true(accepted > 0);
+    assert_compare(accepted, >, 0);
 }
 
 int main(void)

@@ -32,8 +32,15 @@ def title_of(kind):
 
 
 def plain(text):
-    """A text of the tables in Markdown: what Markdown would read as marks is text."""
-    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)
+    """A text of the tables in Markdown: what Markdown would read as marks is text, but for `code`."""
+    parts = re.split(r"(`[^`\n|]+`)", text)
+    return "".join(part if at % 2 else re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", part) for at, part in enumerate(parts))
+
+
+def sentence(text):
+    """A meaning from the tables as a sentence."""
+    first = text[:1].upper() if re.match(r"[a-z]{2,} [a-z]", text) else text[:1]
+    return plain(first + text[1:]).rstrip(".") + "."
 
 
 def cell(text):
@@ -53,7 +60,7 @@ def option_table(options):
         if option.get("range"):
             kind += f", {option['range']}"
         default = "required" if option.get("required") else cell(option.get("default", ""))
-        rows.append(f"| `{option['name']}` | {default} | {kind} | {plain(option['doc'])} |")
+        rows.append(f"| `{option['name']}` | {default} | {kind} | {sentence(option['doc'])} |")
     return "\n".join(rows) + "\n"
 
 
@@ -72,7 +79,7 @@ def keys_page(kind, table):
     for section, items in sections.items():
         if section or len(sections) > 1:
             text.append(f"## {section or 'Keys of no section'}\n")
-            text.append(f"{plain(docs[section])}.\n" if docs.get(section) else "")
+            text.append(f"{sentence(docs[section])}\n" if docs.get(section) else "")
         rows = [f"| key | default | type and range |{resume} meaning |", "|---|---|---|" + ("---|" if resume else "") + "---|"]
         for item in items:
             words = ", ".join(f"`{word}`" for word in item.get("words", [])) or item["type"]
@@ -82,7 +89,7 @@ def keys_page(kind, table):
             changes = f" {item['resume']} |" if resume else ""
             name = item["name"].rpartition(".")[2]
             rows.append(f"| {anchored(name, item['name'])} | {cell(item['default'])} | {words} |{changes} "
-                        f"{plain(item['doc'])}.{in_c}{differs} |")
+                        f"{sentence(item['doc'])}{in_c}{differs} |")
         text.append("\n".join(rows) + "\n")
     return "\n".join(part for part in text if part)
 
@@ -94,7 +101,7 @@ def kind_page(kind, table, builders):
         rows = ["| name | meaning |", "|---|---|"]
         for item in table["items"]:
             also = f" (also {', '.join(f'`{name}`' for name in item['aliases'])})" if item.get("aliases") else ""
-            rows.append(f"| {anchored(item['name'], item['name'])} | {plain(item['doc'])}{also} |")
+            rows.append(f"| {anchored(item['name'], item['name'])} | {sentence(item['doc'])}{also} |")
         return "\n".join(text) + "\n" + "\n".join(rows) + "\n"
     if kind == "models":
         rows = ["| model | input | parameters | GFLOP |", "|---|---|---:|---:|"]
@@ -108,7 +115,7 @@ def kind_page(kind, table, builders):
         also = f" Also: {', '.join(f'`{name}`' for name in item['aliases'])}." if item.get("aliases") else ""
         builder = builders.get(item["name"])
         in_c = f" In C: [`{builder.name}`](c/{c_file(builder.header)}#{slug(builder.name)})." if builder else ""
-        text.append(f"{plain(item['doc'])}.{also}{in_c}\n")
+        text.append(f"{sentence(item['doc'])}{also}{in_c}\n")
         own = [option for option in item.get("options", []) if not option.get("common")]
         common = [option for option in item.get("options", []) if option.get("common")]
         if own:
@@ -124,14 +131,14 @@ def commands_page(table):
     for item in table["items"]:
         text.append(f"## liana {item['name']}\n")
         text.append(f"```\nliana {item['name']}{' ' + item['operands'] if item['operands'] else ''} [options]\n```\n")
-        text.append(f"{plain(item['doc'])}.\n")
+        text.append(f"{sentence(item['doc'])}\n")
         if item["help"]:
             text.append("```\n" + item["help"].rstrip("\n") + "\n```\n")
         rows = ["| option | meaning |", "|---|---|"]
         for option in item["options"]:
             argument = " " + option["argument"] if option.get("argument") else ""
             place, title = item["name"] + option["name"], f"liana {item['name']} {option['name']}"
-            rows.append(f"| {anchored(option['name'] + argument, place, title)} | {plain(option['doc'])} |")
+            rows.append(f"| {anchored(option['name'] + argument, place, title)} | {sentence(option['doc'])} |")
         text.append("\n".join(rows) + "\n")
     return "\n".join(text)
 

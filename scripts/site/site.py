@@ -20,6 +20,8 @@ FIRST = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 GROUPS = [("docs/start/", "Start"), ("docs/guides/", "Guides"), ("docs/reference/c/", "C interface"),
           ("docs/reference/", "Reference"), ("docs/explanation/", "Explanation"), ("docs/design/", "Explanation"),
           ("docs/", "More"), ("bench/", "Measurements"), ("", "The project")]
+# In this order in the sidebar.
+ORDER = ["Start", "Guides", "Reference", "C interface", "Explanation", "More", "Measurements", "The project"]
 PICTURES = (".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp")
 
 
@@ -151,7 +153,7 @@ class Site:
         """Groups with their pages, in the order of docs/index.md, then by title."""
         index = self.pages.get("docs/index.md")
         order = [other.source for other, _ in index.links] if index else []
-        groups = {name: [] for _, name in GROUPS}
+        groups = {name: [] for name in ORDER}
         for page in self.pages.values():
             group = self.group_of(page.source)
             if group:

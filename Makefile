@@ -27,7 +27,7 @@ INSTALL_PEERS = scripts/install-peers.sh
 # One test more than there are cores: those of clusters and deaths mostly wait.
 TEST = scripts/run_tests.sh $(1) --parallel $$(($(JOBS) + 1)) $(2) $(TEST_OPTIONS)
 
-.PHONY: all help docs reference demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo check-onnx compare install uninstall clean packages check-packages tarball check-tarball check-reproducible abi-check abi-update check-arm64
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 all: ## Use: build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
@@ -137,6 +137,11 @@ check-onnx: ## Test for long: write every model as an ONNX file, and compare onn
 	$(call COMPILE,$(BUILD)) --target test_onnxruntime
 	$(BUILD)/test_onnxruntime $(MODELS)
 
+check-serve: ## Test for long: ask liana serve 10,000 times while versions come and go and clients are killed: none is lost, the memory stays (minutes)
+	$(call CONFIGURE,$(BUILD))
+	$(call COMPILE,$(BUILD)) --target liana
+	sh tests/checks/test_serve_soak.sh $(BUILD) 10000
+
 check-plan: ## Test for long: compare plans of clusters with measured steps, 2 and 4 workers at three bandwidths (root; nothing else should run; minutes)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana
@@ -191,7 +196,7 @@ install: ## Use: install into $(DESTDIR)$(PREFIX)
 uninstall: ## Use: remove the files of the last `make install` (with the same DESTDIR)
 	DESTDIR=$(DESTDIR) cmake --build $(BUILD) --target uninstall
 
-# ---- packages and releases (docs/releasing.md) ----
+# ---- packages and releases (docs/guides/releasing.md) ----
 packages: ## Release: build the Debian packages liana, libliana1, libliana-dev and liana-doc, in $(BUILD)/packages, and check them with lintian
 	$(PACKAGES) --packages
 	scripts/packages.sh $(BUILD)/packages

@@ -59,6 +59,7 @@ liana_add_check(event_devices tests/checks/test_event_devices.sh ${PROJECT_BINAR
 liana_add_peers_check(event_devices_plugin tests/checks/test_event_devices.sh ${PROJECT_BINARY_DIR} --plugin)
 liana_add_check(mpi tests/checks/test_mpi.sh ${PROJECT_BINARY_DIR})
 liana_add_check(serve tests/checks/test_serve.sh ${PROJECT_BINARY_DIR})
+liana_add_check(serve_soak tests/checks/test_serve_soak.sh ${PROJECT_BINARY_DIR})
 liana_add_check(code_gate tests/checks/test_code_gate.sh ${PROJECT_BINARY_DIR})
 liana_add_check(quoted_code tests/checks/test_quoted_code.sh)
 liana_add_check(named_files tests/checks/test_named_files.sh)

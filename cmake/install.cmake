@@ -94,7 +94,7 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/liana.pc DESTINATION ${CMAKE_INSTA
 
 configure_package_config_file(cmake/LianaConfig.cmake.in generated/LianaConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Liana PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
-# Programs of 1.2 run with 1.3, and not with 1.1 (docs/releasing.md).
+# Programs of 1.2 run with 1.3, and not with 1.1 (docs/guides/releasing.md).
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/LianaConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/generated/LianaConfig.cmake ${PROJECT_BINARY_DIR}/generated/LianaConfigVersion.cmake

@@ -1,6 +1,6 @@
 # The version, in two forms. The number is in the file VERSION: it names the library (the SONAME), and is written into
 # files. The whole version is the number and how far the source is from the release, as git tells it; `liana version`
-# prints it. docs/releasing.md has the rules.
+# prints it. docs/guides/releasing.md has the rules.
 #
 #   1.0.0                  the commit of the tag v1.0.0; or a source archive, which has no git
 #   1.0.0+12.g8b6246af     12 commits after the tag v1.0.0

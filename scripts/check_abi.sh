@@ -5,7 +5,7 @@
 #   scripts/check_abi.sh LIBRARY.so [--baseline FILE] [--headers FOLDER]
 #   scripts/check_abi.sh LIBRARY.so --write FILE
 # The library has debugging lines (make abi-check builds one). The baseline is abi/libliana.abi of the newest tag that HEAD
-# has; before the first one, that of the tree. --write writes one. docs/releasing.md says when.
+# has; before the first one, that of the tree. --write writes one. docs/guides/releasing.md says when.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 library=$1
@@ -65,7 +65,7 @@ abidiff --no-added-syms "$baseline" "$folder/now.abi" >"$folder/report" 2>&1 || 
 if [ $status -ne 0 ]; then
     cat "$folder/report" >&2
     echo "check_abi.sh: programs that were linked with $words may break: see above. Undo the change, or add a new function" \
-        "or struct beside the old one, or make it a new major version (docs/releasing.md)" >&2
+        "or struct beside the old one, or make it a new major version (docs/guides/releasing.md)" >&2
     exit 1
 fi
 echo "the interface is that of $words, or more"

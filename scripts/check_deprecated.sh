@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the public headers and CHANGELOG.md against the rules of docs/releasing.md:
+# Checks the public headers and CHANGELOG.md against the rules of docs/guides/releasing.md:
 #   - LIANA_DEPRECATED("since 1.2: use liana_name") says since when, and what to use instead: a name of the headers;
 #   - what was deprecated in an earlier major version is removed in this one;
 #   - CHANGELOG.md names what is deprecated, below '### Deprecated';

@@ -12,9 +12,10 @@
  * A run takes up to batch_size examples, and writes a row of outputs for each: the values of all outputs of the model,
  * one behind the other, as liana_predict does. Of a model that was fitted from logits they are probabilities.
  *
- * Programs are compiled when a predictor is opened. A run allocates nothing once it has seen images of the largest
- * size. Batches of some sizes are compiled; one between them is filled up with copies of its last example. The outputs
- * of an example do not depend on the others in its batch. Those of batches of different sizes may round differently.
+ * Programs are compiled when a predictor is opened. On a CPU a run allocates nothing once it has seen images of the
+ * largest size. (oneDNN, which computes some convolutions, makes and deletes a few objects below 1 KiB.) Batches of
+ * some sizes are compiled; one between them is filled up with copies of its last example. The outputs of an example do
+ * not depend on the others in its batch. Those of batches of different sizes may round differently.
  *
  * Threads. A predictor is used by one thread at a time, which may be another one than that of its context. It has
  * compute threads of its own. Several predictors run at the same time; those that liana_predictor_share makes have the

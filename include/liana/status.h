@@ -22,7 +22,7 @@ extern "C" {
 #endif
 /* Marks what a later major version removes: LIANA_DEPRECATED("since 1.2: use liana_new_name") before a declaration.
  * Compilers warn where it is used, unless the program defines LIANA_NO_DEPRECATION_WARNINGS before it includes liana's
- * headers. docs/releasing.md has the rule. */
+ * headers. docs/guides/releasing.md has the rule. */
 #if defined(__GNUC__) && !defined(LIANA_NO_DEPRECATION_WARNINGS)
 #define LIANA_DEPRECATED(text) __attribute__((deprecated(text)))
 #else

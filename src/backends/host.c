@@ -41,11 +41,28 @@ liana_status liana__host_buffer_create(liana__device *device, liana_dtype dtype,
     return LIANA_OK;
 }
 
+liana_status liana__host_buffer_lend(liana__device *device, liana_dtype dtype, const liana_shape *shape, void *data,
+                                     liana__buffer **out, liana__error *error)
+{
+    liana__host_buffer *buffer = calloc(1, sizeof *buffer);
+    *out = NULL;
+    if (!buffer) return liana__fail_memory(error, "a buffer");
+    buffer->base =
+        (liana__buffer){.device = device, .dtype = dtype, .shape = *shape, .size = liana__byte_size(dtype, shape)};
+    buffer->data = data;
+    buffer->lent = true;
+    liana__host_touch(&buffer->base);
+    *out = &buffer->base;
+    return LIANA_OK;
+}
+
 void liana__host_buffer_destroy(liana__buffer *buffer)
 {
     if (!buffer) return;
-    atomic_fetch_sub(&buffer->device->bytes_held, buffer->size);
-    free(liana__host_data(buffer));
+    if (!((const liana__host_buffer *)buffer)->lent) {
+        atomic_fetch_sub(&buffer->device->bytes_held, buffer->size);
+        free(liana__host_data(buffer));
+    }
     free(buffer);
 }
 

@@ -7,6 +7,7 @@
 typedef struct liana__host_buffer {
     liana__buffer base;
     void *data; /* aligned to LIANA__ALIGNMENT */
+    bool lent;  /* the memory is somebody else's */
 } liana__host_buffer;
 
 /* Makes a struct of `struct_size` bytes that begins with a liana__host_buffer; zeros behind it. */
@@ -14,6 +15,10 @@ liana_status liana__host_buffer_make(liana__device *device, liana_dtype dtype, c
                                      size_t struct_size, liana__host_buffer **buffer, liana__error *error);
 liana_status liana__host_buffer_create(liana__device *device, liana_dtype dtype, const liana_shape *shape,
                                        liana__buffer **buffer, liana__error *error);
+/* A buffer of a device that computes in the host's memory whose contents are the caller's: aligned, and neither changed
+ * nor freed as long as the buffer exists. Nobody may write to it. */
+liana_status liana__host_buffer_lend(liana__device *device, liana_dtype dtype, const liana_shape *shape, void *data,
+                                     liana__buffer **buffer, liana__error *error) LIANA_MUST_USE;
 void liana__host_buffer_destroy(liana__buffer *buffer);
 liana_status liana__host_buffer_write(liana__buffer *buffer, const void *data, liana__error *error);
 liana_status liana__host_buffer_read(const liana__buffer *buffer, void *data, liana__error *error);

@@ -13,7 +13,7 @@ const hasResult = (page) => page.waitForFunction(() => !document.querySelector('
 const says = (page, part) => page.waitForFunction((wanted) =>
   document.querySelector('#status').textContent.includes(wanted), part, { timeout: 20000 });
 
-async function uploads(page) {
+async function uploads(page, label) {
   await page.waitForFunction(() => document.querySelectorAll('#model option').length > 0);
   await page.setInputFiles('#file', photo);
   await hasResult(page);
@@ -24,7 +24,7 @@ async function uploads(page) {
   page.expect(widths.every((width, i) => i === 0 || width <= widths[i - 1]), true, 'the best class is first');
   page.expect(await page.locator('#picture').evaluate((image) => image.naturalWidth > 0), true, 'the picture is shown');
   await page.accessible();
-  await page.picture('serve');
+  await page.picture(label);
 }
 
 // A drop as a browser makes it.
@@ -69,13 +69,12 @@ async function takesKeys(page) {
 
 browser.check(async (open) => {
   const page = await open(address);
-  await uploads(page);
+  await uploads(page, 'serve');
   await drops(page);
   await takesKeys(page);
   await refuses(page);
   const phone = await open(address, { width: 390, height: 844, touch: true, dark: true });
-  await uploads(phone);
-  await phone.picture('serve-phone');
+  await uploads(phone, 'serve-phone');
   phone.expect(await phone.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), true, 'the phone does not scroll sideways');
   await phone.close();
 });

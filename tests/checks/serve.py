@@ -45,10 +45,10 @@ def expect_in(part, whole, what):
 class Server:
     """A server as a process."""
 
-    def __init__(self, *words, wait=True, out=None, env=None):
+    def __init__(self, *words, wait=True, out=None, env=None, program=liana):
         self.log = out or os.path.join(work, f'log-{time.monotonic_ns()}')
         self.out = open(self.log, 'wb')
-        self.process = subprocess.Popen([liana, 'serve', '--port', '0', *words], stdout=self.out,
+        self.process = subprocess.Popen([program, 'serve', '--port', '0', *words], stdout=self.out,
                                         stderr=subprocess.STDOUT, env=env)
         if wait:
             self.port = self.wait_for(r'https?://[0-9.]+:(\d+)/')
@@ -195,6 +195,29 @@ def the_interface():
 
 
 @case
+def documents_example():
+    """The example at the end of TensorFlow Serving's api_rest.md, its requests and answers as they stand there. That model
+    gives a number for each example; liana's has a list of one."""
+    with Server(path('documented')) as own:
+        where = '/v1/models/half_plus_three'
+        form = {'Content-Type': 'application/x-www-form-urlencoded'}  # as curl -d sends it
+        expect(own.json('GET', where), {'model_version_status': [
+            {'version': '123', 'state': 'AVAILABLE', 'status': {'error_code': 'OK', 'error_message': ''}}]}, 'status')
+        expect(own.json('POST', f'{where}:predict', '{"instances": [1.0,2.0,5.0]}', form),
+               {'predictions': [[3.5], [4.0], [5.5]]}, 'predict')
+        expect(own.json('POST', f'{where}:regress', '{"signature_name": "tensorflow/serving/regress", '
+                        '"examples": [{"x": 1.0}, {"x": 2.0}]}', form), {'results': [3.5, 4.0]}, 'regress')
+        answer, content = own.ask('POST', '/v1/models/half:predict', '{"instances": [1.0,5.0]}', form)
+        expect((answer.status, answer.reason), (404, 'Not Found'), 'an unknown model')
+        expect(json.loads(content), {'error': 'Servable not found for request: Latest(half)'}, 'an unknown model')
+        expect(own.json('POST', f'{where}/versions/123:predict', '{"inputs": [1.0, 2.0]}'),
+               {'outputs': [[3.5], [4.0]]}, 'columns')
+        # Of the documents' Nan: the token is NaN, and no result can come of it.
+        own.refused(f'{where}:regress', '{"example": [{"x": [1.0, -3.14, Nan, Infinity]}]}', 400, 'Nan')
+        own.refused(f'{where}:predict', '{"instances": [NaN]}', 400, 'NaN')
+
+
+@case
 def numbers():
     """float32 values survive the way there and back: the model adds nothing (y = x0 - x1 with weights 1 and -1)."""
     with Server(path('models')) as own:
@@ -323,6 +346,9 @@ def connections():
         if time.monotonic() - begin > 4.5:
             raise AssertionError(f'a slow body was read for {time.monotonic() - begin:.1f} s')
         expect_in(b' 431 ', send(own.port, head + b'X-A: ' + b'a' * 200000 + b'\r\n\r\n') or b' 431 ', 'long headers')
+        # One that asks for leave is refused before it sends; one that sends anyway reads its answer.
+        huge = head + b'Content-Length: 99999999999\r\nConnection: close\r\n'
+        expect_in(b' 413 ', send(own.port, huge + b'Expect: 100-continue\r\n\r\n'), 'a body that is announced')
         idle = [socket.create_connection(('127.0.0.1', own.port)) for _ in range(60)]
         time.sleep(3)
         expect(own.json('POST', '/v1/models/table:predict', body), {'predictions': [[3.0]]}, 'after idle connections')
@@ -530,6 +556,78 @@ def versions():
         expect(failures, [], 'requests that failed')
         metrics = own.ask('GET', '/metrics')[1].decode()
         expect_in('liana_serve_failed_loads_total{model="table"} 1', metrics, 'failed loads are counted')
+
+
+@case
+def half_written():
+    """An exported version is copied slowly, file by file and in pieces, its checksums first: it answers when it is whole."""
+    models = path('copied')
+    shutil.rmtree(models, ignore_errors=True)
+    os.makedirs(os.path.join(models, 'a'))
+    shutil.copytree(path('exported'), os.path.join(models, 'a', '1'))
+    two = os.path.join(models, 'a', '2')
+    with Server(models, '--poll', '0.1') as own:
+        before = own.json('POST', '/v1/models/a:classify', photo())
+        names = sorted(os.path.relpath(os.path.join(place, name), path('exported'))
+                       for place, _, files in os.walk(path('exported')) for name in files)
+        expect(names[1], 'SHA256SUMS', 'the order of files')
+        for name in names:
+            content = read('exported', name)
+            target = os.path.join(two, name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, 'wb') as file:
+                for piece in (content[:len(content) // 2], content[len(content) // 2:]):
+                    file.write(piece)
+                    file.flush()
+                    time.sleep(0.15)
+                    expect(own.json('POST', '/v1/models/a:classify', photo()), before, f'while {name} is copied')
+            if name != names[-1]:
+                expect('version 2 answers' in own.text(), False, f'version 2 answers before {name} and more is there')
+        own.wait_for('version 2 answers')
+        expect('cannot be loaded' in own.text(), False, 'a version that is still copied is no fault')
+        own.json('POST', '/v1/models/a/versions/2:classify', photo())
+
+
+@case
+def an_upgrade():
+    """The library and the program are replaced by rename under the server, as packages do it: it goes on, and loads
+    versions. A server that is started then is the new one."""
+    installed = path('installed')
+    shutil.rmtree(installed, ignore_errors=True)
+    os.makedirs(installed)
+    library = next(name for name in os.listdir(sys.argv[1]) if re.fullmatch(r'libliana\.so\.\d+\.\d+', name))
+    parts = {'liana': liana, library: os.path.join(sys.argv[1], library)}
+    models = path('of-upgrade')
+    shutil.rmtree(models, ignore_errors=True)
+    os.makedirs(os.path.join(models, 'table'))
+    copy_version(path('models', 'table', '1'), os.path.join(models, 'table', '1'))
+
+    def install(content):
+        for name, source in parts.items():
+            target = os.path.join(installed, name)
+            if content is None:
+                shutil.copy(source, target + '.new')
+            else:
+                with open(target + '.new', 'wb') as file:
+                    file.write(content)
+                os.chmod(target + '.new', 0o755)
+            os.rename(target + '.new', target)
+
+    install(None)
+    env = {**os.environ, 'LD_LIBRARY_PATH': installed}
+    with Server(models, '--poll', '0.1', env=env, program=os.path.join(installed, 'liana')) as own:
+        with open(f'/proc/{own.process.pid}/maps', encoding='utf-8') as file:
+            expect_in(os.path.join(installed, library), file.read(), 'the library of the server')
+        install(b'no program')
+        expect(own.json('POST', '/v1/models/table:predict', {'instances': [[4, 1]]}), {'predictions': [[3.0]]}, 'after it')
+        copy_version(path('models', 'table', '1'), os.path.join(models, 'table', '2'))
+        own.wait_for('version 2 answers')
+        expect(own.json('POST', '/v1/models/table/versions/2:predict', {'instances': [[4, 1]]}), {'predictions': [[3.0]]},
+               'a version that came after it')
+        install(None)
+        with Server(models, env=env, program=os.path.join(installed, 'liana')) as other:
+            other.json('POST', '/v1/models/table:predict', {'instances': [[4, 1]]})
+        expect(own.json('POST', '/v1/models/table:predict', {'instances': [[5, 1]]}), {'predictions': [[4.0]]}, 'the old one')
 
 
 @case

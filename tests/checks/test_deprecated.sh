@@ -1,6 +1,6 @@
 #!/bin/sh
 # LIANA_DEPRECATED makes compilers warn, in C and C++, unless a program forbids it; scripts/check_deprecated.sh finds each
-# violation of the rules in docs/releasing.md.
+# violation of the rules in docs/guides/releasing.md.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/checks/needs.sh"

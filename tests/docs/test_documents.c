@@ -2,6 +2,9 @@
 #include "harness/command_run.h"
 
 #include <liana/liana.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,6 +44,50 @@ static void test_an_onnx_file(void **state)
     check(liana_model_save_onnx(m, "bed.onnx", &options));
     assert_int_equal(access("bed.onnx", R_OK), 0);
     liana_model_destroy(m);
+}
+
+/* ---- docs/guides/embed.md ---- */
+
+static atomic_int num_failed;
+
+static void *predict_frames(void *user)
+{
+    static const unsigned char gray[20 * 30];
+    const liana_pixels pixels = {gray, 20, 30, 1, 0};
+    liana_predictor *predictor = user;
+    float outputs[3];
+    for (int i = 0; i < 10; i++) {
+        if (liana_predictor_run_images(predictor, &pixels, 1, outputs) != LIANA_OK) num_failed++;
+        if (fabsf(outputs[0] + outputs[1] + outputs[2] - 1) > 1e-5f) num_failed++;
+    }
+    return NULL;
+}
+
+static void test_predictors_of_threads(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    liana_model *m;
+    num_failed = 0;
+    const liana_preprocessing scale = {.scale = LIANA_SCALE_ZERO_ONE};
+    check(liana_model_create(context, "flowers", &m));
+    liana_input(m, .shape = LIANA_INTS(8, 8, 3));
+    liana_flatten(m);
+    liana_dense(m, .units = 3, .activation = "softmax");
+    check(liana_model_set_preprocessing(m, &scale));
+    if (chdir(liana__test_folder()) != 0) fail_msg("no folder");
+    check(liana_model_save(m, "flowers"));
+    liana_model_destroy(m);
+    liana_predictor *first, *second;
+    const liana_predictor_options options = {.batch_size = 8, .num_threads = 1};
+    check(liana_predictor_open(context, "flowers", &options, &first));
+    check(liana_predictor_share(first, &options, &second));
+    pthread_create(&thread, NULL, predict_frames, second);
+    predict_frames(first);
+    pthread_join(thread, NULL);
+    liana_predictor_close(second);
+    liana_predictor_close(first);
+    assert_int_equal(num_failed, 0);
 }
 
 /* ---- docs/guides/models.md ---- */
@@ -293,15 +340,25 @@ static void test_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions_as_layers), cmocka_unit_test(test_states_of_a_decoder),
-        cmocka_unit_test(test_inputs_and_outputs),  cmocka_unit_test(test_reused_and_nested),
-        cmocka_unit_test(test_a_model_on_tensors),  cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_losses_of_outputs),   cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_an_onnx_file),        cmocka_unit_test(test_names_of_imagenet),
-        cmocka_unit_test(test_functions_as_layers), cmocka_unit_test(test_states_of_a_decoder),
-        cmocka_unit_test(test_inputs_and_outputs),  cmocka_unit_test(test_reused_and_nested),
-        cmocka_unit_test(test_a_model_on_tensors),  cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_losses_of_outputs),   cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_functions_as_layers),
+        cmocka_unit_test(test_states_of_a_decoder),
+        cmocka_unit_test(test_inputs_and_outputs),
+        cmocka_unit_test(test_reused_and_nested),
+        cmocka_unit_test(test_a_model_on_tensors),
+        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_losses_of_outputs),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_predictors_of_threads),
+        cmocka_unit_test(test_an_onnx_file),
+        cmocka_unit_test(test_names_of_imagenet),
+        cmocka_unit_test(test_functions_as_layers),
+        cmocka_unit_test(test_states_of_a_decoder),
+        cmocka_unit_test(test_inputs_and_outputs),
+        cmocka_unit_test(test_reused_and_nested),
+        cmocka_unit_test(test_a_model_on_tensors),
+        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_losses_of_outputs),
+        cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -177,7 +177,8 @@ const liana__command liana__subcommand_predict = {
     .operands = "[RUN|MODEL] [DATA ...] [key=value ...]",
     .summary = "Predict the classes of new images, or the outputs for new examples, with a trained model",
     .help =
-        "Prints the most likely classes of each image, with their probabilities. docs/predict.md shows each task.\n"
+        "Prints the most likely classes of each image, with their probabilities. docs/guides/predict.md shows each "
+        "task.\n"
         "\n"
         "DATA are image files, folders, patterns, TFRecords, IDX files, tables (CSV), and URLs of them. @FILE is a\n"
         "list of names, a line each: they count from the list's folder, else from the current one. '-' is standard\n"

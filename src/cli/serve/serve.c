@@ -366,7 +366,7 @@ const liana__command liana__subcommand_serve = {
             "once. SIGTERM ends it after the requests that have come.\n\n"
             "  curl --data-binary @photo.jpg http://127.0.0.1:8501/v1/models/NAME:classify\n"
             "  curl -d '{\"instances\": [[1.0, 2.0]]}' http://127.0.0.1:8501/v1/models/NAME:predict\n\n"
-            "The address itself is a page with an upload field. docs/serve.md tells more.\n",
+            "The address itself is a page with an upload field. docs/guides/serve.md tells more.\n",
     .options = options,
     .min_operands = 1,
     .max_operands = -1,

@@ -136,11 +136,10 @@ static bool load(liana__registry *registry, liana__served_model *model, liana__v
     const bool had = version->served != NULL;
     if (!had) set_state(registry, version, LIANA__VERSION_LOADING, NULL);
     const liana_status status = open_served(registry, model, found, &made, &error);
-    version->stamp = found->stamp;
-    version->was_tried = true;
+    const bool waits = status == LIANA_UNAVAILABLE;
+    if (!waits) version->stamp = found->stamp;
+    version->was_tried = !waits;
     if (status != LIANA_OK) {
-        const bool waits = status == LIANA_UNAVAILABLE;
-        version->was_tried = !waits;
         set_state(registry, version,
                   had     ? LIANA__VERSION_AVAILABLE
                   : waits ? LIANA__VERSION_START

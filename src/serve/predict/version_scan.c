@@ -2,9 +2,7 @@
 #include "serve/predict/version_scan.h"
 
 #include "base/scoped.h"
-#ifdef LIANA_HAVE_REMOTE
-#include "remote/digest.h"
-#endif
+#include "train/export/sha256.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,24 +122,16 @@ bool liana__has_versions(const char *folder)
 
 /* ---- whole or not ---- */
 
-/* Without libcrypto only missing files are seen. */
 static liana_status check_sum(const char *file, const char *sum, liana__error *error)
 {
     if (!liana__file_exists(file)) {
         return liana__fail(error, LIANA_UNAVAILABLE, "%s is missing, which %s lists", file, sums_file);
     }
-#ifdef LIANA_HAVE_REMOTE
-    liana__digest_text digest;
-    const liana_status status = liana__digest_file(file, LIANA__DIGEST_SHA256, &digest, error);
-    if (status != LIANA_OK) return status == LIANA_UNIMPLEMENTED ? LIANA_OK : status;
-    if (memcmp(digest.text, sum, 64) != 0) {
-        return liana__fail(error, LIANA_UNAVAILABLE, "%s is not as %s says: it was changed, or is still copied", file,
-                           sums_file);
-    }
-#else
-    (void)sum;
-#endif
-    return LIANA_OK;
+    liana__sha256_digits found;
+    LIANA_TRY(liana__sha256_file(file, &found, error));
+    if (memcmp(found.text, sum, 64) == 0) return LIANA_OK;
+    return liana__fail(error, LIANA_UNAVAILABLE, "%s is not as %s says: it was changed, or is still copied", file,
+                       sums_file);
 }
 
 /* A line of SHA256SUMS: "HASH  NAME". */

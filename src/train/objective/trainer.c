@@ -1,6 +1,7 @@
 /* A model with its losses and metrics, or a model function, as a step. */
 #include "train/objective/trainer.h"
 
+#include "backends/host.h"
 #include "base/context.h"
 #include "base/scoped.h"
 #include "distribute/strategies/strategies.h"
@@ -358,9 +359,29 @@ static liana_status take_trained(liana__trainer *trainer, liana__error *error)
     return liana__model_list_weights(model, &trainer->arena, &trainer->weights, error);
 }
 
+/* The value of a weight that the options give. */
+static liana_status add_given(const liana__trainer *trainer, size_t index, liana__variables *variables,
+                              liana__error *error)
+{
+    const liana__updated_variable *weight = &trainer->weights[index];
+    float *values = trainer->options.values[index];
+    liana__buffer *buffer;
+    if (!trainer->device->backend->in_host_memory || trainer->options.model->weights[index].is_state) {
+        return liana__variables_add(variables, weight->name, LIANA_F32, &weight->shape, values, error);
+    }
+    LIANA_TRY(liana__host_buffer_lend(trainer->device, LIANA_F32, &weight->shape, values, &buffer, error));
+    const liana_status status = liana__variables_add_buffer(variables, weight->name, buffer, error);
+    if (status != LIANA_OK) liana__host_buffer_destroy(buffer);
+    return status;
+}
+
 static liana_status add_weights(const liana__trainer *trainer, liana__variables *variables, liana__error *error)
 {
     const liana__trainer_options *options = &trainer->options;
+    for (size_t i = 0; options->values && i < trainer->num_weights; i++) {
+        LIANA_TRY(add_given(trainer, i, variables, error));
+    }
+    if (options->values) return LIANA_OK;
     for (size_t i = 0; i < trainer->num_weights; i++) {
         const liana__updated_variable *weight = &trainer->weights[i];
         float *values = options->model ? malloc(liana__byte_size(LIANA_F32, &weight->shape)) : NULL;

@@ -50,22 +50,25 @@ struct liana__trainer_options {
      * there is one rate. */
     const liana_learning_rate *rates;
     const int64_t *num_skipped;
-    int64_t batch_size;              /* the largest number of examples in a batch */
-    int64_t evaluation_batch_size;   /* the same for evaluations and predictions; 0: batch_size */
-    int64_t microbatch;              /* examples of a shard; 0: liana__default_microbatch */
-    int64_t steps_per_execution;     /* updates that a device may do in one execution of its program; 0: 1 */
-    int64_t table_rows;              /* training examples that devices keep, by their records; 0: they are sent */
-    uint64_t seed;                   /* of dropout */
-    liana_scale scale;               /* how images enter the model */
-    bool fractions;                  /* pixels of images are f32, else u8 */
-    bool mixes;                      /* training batches have partners and shares */
-    bool weighted;                   /* batches have a weight for each example's loss */
-    const double *class_weights;     /* that the loss of a training example is multiplied by; NULL: all 1 */
-    int64_t num_class_weights;       /* classes from here on have 1 */
-    size_t memory_limit;             /* bytes that training may take; 0: any (liana__device.memory_limit) */
-    bool mixed_precision;            /* shards are computed in bf16 and f32; sums and the update are f32 in any case */
-    bool evaluates_in_float32;       /* ... but for evaluations and predictions */
-    bool deterministic;              /* the same bits on any number of devices: updates shard by shard */
+    int64_t batch_size;            /* the largest number of examples in a batch */
+    int64_t evaluation_batch_size; /* the same for evaluations and predictions; 0: batch_size */
+    int64_t microbatch;            /* examples of a shard; 0: liana__default_microbatch */
+    int64_t steps_per_execution;   /* updates that a device may do in one execution of its program; 0: 1 */
+    int64_t table_rows;            /* training examples that devices keep, by their records; 0: they are sent */
+    uint64_t seed;                 /* of dropout */
+    liana_scale scale;             /* how images enter the model */
+    bool fractions;                /* pixels of images are f32, else u8 */
+    bool mixes;                    /* training batches have partners and shares */
+    bool weighted;                 /* batches have a weight for each example's loss */
+    const double *class_weights;   /* that the loss of a training example is multiplied by; NULL: all 1 */
+    int64_t num_class_weights;     /* classes from here on have 1 */
+    size_t memory_limit;           /* bytes that training may take; 0: any (liana__device.memory_limit) */
+    bool mixed_precision;          /* shards are computed in bf16 and f32; sums and the update are f32 in any case */
+    bool evaluates_in_float32;     /* ... but for evaluations and predictions */
+    bool deterministic;            /* the same bits on any number of devices: updates shard by shard */
+    /* Of a model that is only evaluated: the values of its weights, by their numbers, aligned. Devices in the host's
+     * memory are lent them, but for states. NULL: they are drawn by the seed. */
+    float *const *values;
     bool unprepared;                 /* no step is compiled before liana__step_prepare */
     const liana__strategy *strategy; /* NULL: one_device */
     const void *strategy_options;    /* NULL: the defaults */

@@ -3,6 +3,7 @@
 
 #include "base/scoped.h"
 #include "models/preprocessing.h"
+#include "train/checkpoint/weights.h"
 
 #include <liana/train.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@ liana__shared_model *liana__shared_model_hold(liana__shared_model *shared)
 void liana__shared_model_release(liana__shared_model *shared)
 {
     if (!shared || atomic_fetch_sub(&shared->num_holders, 1) > 1) return;
+    for (size_t i = 0; shared->weights && i < shared->num_weights; i++) free(shared->weights[i]);
+    free(shared->weights);
     if (!shared->is_borrowed) liana_model_destroy(shared->model);
     free(shared);
 }
@@ -38,6 +41,27 @@ static liana__shared_model *share_model(liana_model *model, bool is_borrowed)
     shared->context = model->context;
     shared->is_borrowed = is_borrowed;
     return shared;
+}
+
+liana_status liana__shared_model_take_weights(liana__shared_model *shared, liana__error *error)
+{
+    liana_model *model = shared->model;
+    if (shared->weights) return LIANA_OK;
+    LIANA_TRY(liana__model_values_complete(model, error));
+    shared->weights = calloc(model->num_weights + 1, sizeof *shared->weights);
+    if (!shared->weights) return liana__fail_memory(error, "the weights");
+    shared->num_weights = model->num_weights;
+    for (size_t i = 0; i < model->num_weights; i++) {
+        const size_t size = liana__byte_size(LIANA_F32, &model->weights[i].shape);
+        shared->weights[i] = liana__allocate_aligned(size);
+        if (!shared->weights[i]) return liana__fail_memory(error, "the weights");
+        memcpy(shared->weights[i], model->values[i], size);
+        if (shared->is_borrowed) continue;
+        free(model->values[i]);
+        model->values[i] = NULL;
+    }
+    if (!shared->is_borrowed) model->num_values = 0;
+    return LIANA_OK;
 }
 
 /* ---- opening ---- */

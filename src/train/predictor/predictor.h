@@ -17,6 +17,8 @@ typedef struct liana__shared_model {
     liana_model *model;
     liana_context *context; /* of the program */
     bool is_borrowed;       /* the model is the program's */
+    float **weights;        /* [num_weights] their values, aligned, which devices are lent; NULL: not taken yet */
+    size_t num_weights;
 } liana__shared_model;
 
 /* An input, as the graphs read it. */
@@ -50,6 +52,9 @@ struct liana_predictor {
 /* Takes hold of it once more; lets it go. */
 liana__shared_model *liana__shared_model_hold(liana__shared_model *shared);
 void liana__shared_model_release(liana__shared_model *shared);
+
+/* Takes the values of the model's weights, once. A model that is not the program's then has none itself. */
+liana_status liana__shared_model_take_weights(liana__shared_model *shared, liana__error *error) LIANA_MUST_USE;
 
 /* Compiles, and finds inputs, outputs and facts. The shared model is set. Errors: those of liana_predictor_open. */
 liana_status liana__predictor_compile(liana_predictor *predictor, const liana_predictor_options *options,

@@ -144,6 +144,7 @@ static liana_status open_training(liana_predictor *own, const liana_predictor_op
     for (size_t i = 0; i < own->facts.num_inputs; i++) {
         inputs[i] = (liana__trainer_input){own->inputs[i].dtype, own->inputs[i].port.is_image};
     }
+    LIANA_TRY(liana__shared_model_take_weights(own->shared, error));
     LIANA_TRY(liana__job_take(&liana__job_evaluate_door, &given, NULL, &own->arena, &job, error));
     job.precision = (int)model->precision;
     liana__objective_request asked = {.model = model, .predicts = liana__model_has_no_loss(model)};
@@ -153,13 +154,11 @@ static liana_status open_training(liana_predictor *own, const liana_predictor_op
                                                   .inputs = inputs,
                                                   .scale = own->scale,
                                                   .fractions = true,
+                                                  .values = own->shared->weights,
                                                   .unprepared = true},
                                       .context = own->context};
     own->is_compiled = true;
     LIANA_TRY(liana__job_compile(&job, NULL, &wanted, &own->arena, &own->training, error));
-    LIANA_TRY(liana__model_values_complete(model, error));
-    LIANA_TRY(liana__model_values_write(model, &own->training.variables, error));
-    LIANA_TRY(liana__model_states_write(model, &own->training.variables, error));
     return find_outputs(own, objective, error);
 }
 

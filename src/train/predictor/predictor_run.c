@@ -3,6 +3,7 @@
 #include "program/array_text.h"
 #include "train/predictor/predictor.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,14 +12,18 @@
 liana_status liana__predictor_check_count(const liana_predictor *own, int64_t count, const char *what,
                                           liana__error *error)
 {
-    if (count >= 1 && count <= own->facts.batch_size) {
-        if (own->computed[count] == own->facts.batch_size || !liana__model_stateful_layer(own->shared->model)) {
-            return LIANA_OK;
-        }
+    const int64_t most = own->facts.batch_size;
+    const liana__layer *keeper = liana__model_stateful_layer(own->shared->model);
+    if (keeper && count != most) {
+        return liana__fail(
+            error, LIANA_INVALID_ARGUMENT,
+            "found %lld %s, expected %lld: the model keeps states, one for each example of its batch_size",
+            (long long)count, what, (long long)most);
     }
+    if (count >= 1 && count <= most) return LIANA_OK;
     return liana__fail(error, LIANA_INVALID_ARGUMENT,
                        "found %lld %s, expected 1 to %lld: the batch_size that the predictor was opened with",
-                       (long long)count, what, (long long)own->facts.batch_size);
+                       (long long)count, what, (long long)most);
 }
 
 static liana_status check_outputs(const liana_predictor *own, int64_t count, const float *outputs, liana__error *error)
@@ -104,11 +109,25 @@ void liana__predictor_fill_up(const liana__predictor_input *input, int64_t count
     }
 }
 
+/* Whether all values are in [least, most], which NaN is not. Blocks of a fixed length become vector instructions. */
+static bool all_within(const float *values, int64_t count, float least, float most)
+{
+    enum { BLOCK = 64 };
+    int64_t i = 0;
+    int outside = 0;
+    for (; i + BLOCK <= count; i += BLOCK) {
+        for (int k = 0; k < BLOCK; k++) outside |= !((values[i + k] >= least) & (values[i + k] <= most));
+    }
+    for (; i < count; i++) outside |= !((values[i] >= least) & (values[i] <= most));
+    return !outside;
+}
+
 static liana_status check_floats(const liana__predictor_input *input, const float *values, int64_t count,
                                  liana__error *error)
 {
     const int64_t each = input->port.num_values;
     const bool is_image = input->port.is_image;
+    if (all_within(values, count * each, is_image ? 0 : -FLT_MAX, is_image ? 255 : FLT_MAX)) return LIANA_OK;
     for (int64_t i = 0; i < count * each; i++) {
         const bool fits = is_image ? values[i] >= 0 && values[i] <= 255 : isfinite(values[i]) != 0;
         if (fits) continue;

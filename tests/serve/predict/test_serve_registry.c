@@ -1,5 +1,5 @@
-/* Models and versions, with an engine that counts what is open and fails on purpose: a version answers until the next
- * one is loaded, is closed when nobody has it, and stays if nothing can take its place. */
+/* Models and versions, with an engine that counts what is open and fails on purpose: a version answers until the
+ * next one is loaded, is closed when nobody has it, and stays if nothing can take its place. */
 #include "harness/harness.h"
 
 #include "base/file.h"

@@ -183,7 +183,7 @@ docs: ## Documents: build the documents as pages with search, in $(BUILD)/docs (
 reference: ## Documents: write docs/reference anew, from the program's tables and headers (commit the changes)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana
-	python3 -B scripts/reference/reference.py --pages docs/reference $(BUILD)/liana include/liana
+	python3 -B scripts/reference/reference.py --pages docs/reference include/liana $(BUILD)/liana
 
 check-docs-long: ## Documents: run all commands of the documents, also those that take minutes or need the network
 	tests/docs/test_docs.sh --long

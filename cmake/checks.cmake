@@ -67,7 +67,7 @@ liana_add_check(links_of_documents python3 -B tests/docs/check_links.py .)
 liana_add_check(links_of_documents_catches python3 -B tests/docs/check_links.py --self-test)
 if(Python3_Interpreter_FOUND)
   liana_add_check(reference_is_current ${Python3_EXECUTABLE} -B scripts/reference/reference.py --check docs/reference
-    $<TARGET_FILE:liana> include/liana)
+    include/liana $<TARGET_FILE:liana>)
   liana_add_check(reference_has_all ${Python3_EXECUTABLE} -B tests/docs/check_reference.py . ${PROJECT_BINARY_DIR})
   liana_add_check(reference_has_all_catches ${Python3_EXECUTABLE} -B tests/docs/check_reference.py --self-test)
 endif()

@@ -7,7 +7,7 @@ if(Python3_Interpreter_FOUND)
     ${PROJECT_SOURCE_DIR}/include/liana/*.h)
   add_custom_command(OUTPUT ${LIANA_MANUAL}.stamp
     COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/reference/reference.py --manual ${LIANA_MANUAL}
-      $<TARGET_FILE:liana> ${PROJECT_SOURCE_DIR}/include/liana
+      ${PROJECT_SOURCE_DIR}/include/liana ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:liana>
     COMMAND ${CMAKE_COMMAND} -E touch ${LIANA_MANUAL}.stamp
     DEPENDS liana ${LIANA_REFERENCE_SOURCES} COMMENT "manual pages" VERBATIM)
   add_custom_target(liana_manual ALL DEPENDS ${LIANA_MANUAL}.stamp)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes the reference from what the program itself says (`liana list --json`) and from the public headers.
 
-    scripts/reference/reference.py --manual FOLDER LIANA INCLUDE    manual pages: FOLDER/man1/liana.1, ...
-    scripts/reference/reference.py --pages FOLDER LIANA INCLUDE     Markdown pages: FOLDER/configuration.md, ...
-    scripts/reference/reference.py --check FOLDER LIANA INCLUDE     says which of these pages would change
+    scripts/reference/reference.py --manual FOLDER INCLUDE LIANA...    manual pages: FOLDER/man1/liana.1, ...
+    scripts/reference/reference.py --pages FOLDER INCLUDE LIANA...     Markdown pages: FOLDER/configuration.md, ...
+    scripts/reference/reference.py --check FOLDER INCLUDE LIANA...     says which of these pages would change
 
-Pages that no longer have a subject are removed. Files in FOLDER that this script has not written stay.
+LIANA... are the words that run the command, an emulator before it for instance. Pages that no longer have a subject are removed. Files in FOLDER that this script has not written stay.
 """
 import pathlib
 import shutil
@@ -43,11 +43,11 @@ def differences(folder, made):
 
 
 def main(arguments):
-    if len(arguments) != 4 or arguments[0] not in ("--manual", "--pages", "--check"):
+    if len(arguments) < 4 or arguments[0] not in ("--manual", "--pages", "--check"):
         sys.exit(__doc__)
-    what, folder, liana = arguments[0], pathlib.Path(arguments[1]), arguments[2]
+    what, folder, liana = arguments[0], pathlib.Path(arguments[1]), arguments[3:]
     all_tables = tables.read_tables(liana)
-    all_headers, by_name = headers.read_all(pathlib.Path(arguments[3]))
+    all_headers, by_name = headers.read_all(pathlib.Path(arguments[2]))
     if what == "--manual":
         shutil.rmtree(folder, ignore_errors=True)
         count = manual.write(folder, tables.version(liana), all_tables, all_headers, by_name)

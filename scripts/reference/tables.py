@@ -4,7 +4,7 @@ import subprocess
 
 
 def read_tables(liana):
-    printed = subprocess.run([liana, "list", "--json"], check=True, stdout=subprocess.PIPE).stdout
+    printed = subprocess.run([*liana, "list", "--json"], check=True, stdout=subprocess.PIPE).stdout
     tables = {}
     for line in printed.decode("utf-8").splitlines():
         table = json.loads(line)
@@ -14,7 +14,7 @@ def read_tables(liana):
 
 def version(liana):
     """ "0.9.1", without the word before it."""
-    return subprocess.run([liana, "version"], check=True, stdout=subprocess.PIPE).stdout.decode().split("\n")[0].split()[-1]
+    return subprocess.run([*liana, "version"], check=True, stdout=subprocess.PIPE).stdout.decode().split("\n")[0].split()[-1]
 
 
 def facts_of(field):

@@ -9,6 +9,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 # Names that libraries read themselves, and are told of all the same.
 READ_BY_LIBRARIES = {"HTTPS_PROXY", "NO_PROXY"}
@@ -150,6 +151,59 @@ def check(root, build):
 # ---- that it catches ----
 
 
+HEADER = """/* x.h - things of x. */
+#define LIANA_X_MAP(X) \\
+    X(ONE, "the first") \\
+    X(TWO, "the second")
+typedef enum liana_x {
+#define LIANA_X_ENUM(name, text) LIANA_##name,
+    LIANA_X_MAP(LIANA_X_ENUM)
+#undef LIANA_X_ENUM
+} liana_x;
+
+/* ---- counting ---- */
+
+/* Counts. Returns how many:
+ *
+ *     liana_count(x);
+ */
+LIANA_API LIANA_MUST_USE int liana_count(const liana_x *x /* never NULL */,
+                                         int64_t limit);
+LIANA_API int liana_count_again(const liana_x *x);
+
+#ifdef __cplusplus
+int not_of_c(void);
+#endif
+LIANA_DEPRECATED("since 1.1: use liana_count") LIANA_API int liana_old(void);
+"""
+
+
+def test_reader():
+    """What scripts/reference/headers.py reads of a small header; a declaration that it does not know is an error."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "reference"))
+    import headers
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "x.h"
+        path.write_text(HEADER, encoding="utf-8")
+        read, by_name = headers.read_all(path.parent)
+        assert list(by_name) == ["LIANA_X_MAP", "liana_x", "liana_count", "liana_count_again", "liana_old"], list(by_name)
+        assert read[0].title == "things of x.", read[0].title
+        assert by_name["liana_x"].constants == ["LIANA_ONE", "LIANA_TWO"], by_name["liana_x"].constants
+        assert "LIANA_TWO, /* the second */" in by_name["liana_x"].text
+        count = by_name["liana_count"]
+        assert count.section == "counting" and headers.sentence(count.doc) == "Counts", count
+        assert headers.blocks(count.doc) == [("text", "Counts. Returns how many:"), ("code", "liana_count(x);")]
+        assert count.text.endswith("int64_t limit);") and by_name["liana_count_again"].doc == count.doc
+        assert by_name["liana_old"].doc == "", by_name["liana_old"].doc
+        path.write_text(HEADER + "\n@ nothing of C;\n", encoding="utf-8")
+        try:
+            headers.read_all(path.parent)
+        except ValueError as error:
+            assert "nothing of C" in str(error)
+        else:
+            raise AssertionError("a declaration that is none is not refused")
+
+
 def self_test():
     def catches(wrong, *words):
         assert len(wrong) == 1 and all(word in wrong[0] for word in words), wrong
@@ -177,6 +231,7 @@ def self_test():
     catches(check_functions(names, names - {"liana_7"}), "liana_7 has no manual page")
     events = {"a.c": 'e = liana__session_event(i, "one"); f = liana__session_event(i, b ? "two" : "three");'}
     assert events_printed(events) == {"one", "two", "three"}, events_printed(events)
+    test_reader()
     print("every difference is caught")
 
 

@@ -33,13 +33,7 @@ install(FILES LICENSE README.md CONTRIBUTING.md CHANGELOG.md DESTINATION ${CMAKE
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY bench DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 
-# The manual page is the command's own help.
-set(LIANA_MANUAL ${PROJECT_BINARY_DIR}/generated/liana.1)
-add_custom_command(OUTPUT ${LIANA_MANUAL}
-  COMMAND ${PROJECT_SOURCE_DIR}/scripts/manual.sh $<TARGET_FILE:liana> > ${LIANA_MANUAL}
-  DEPENDS liana ${PROJECT_SOURCE_DIR}/scripts/manual.sh COMMENT "liana.1")
-add_custom_target(liana_manual ALL DEPENDS ${LIANA_MANUAL})
-install(FILES ${LIANA_MANUAL} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+include(cmake/reference.cmake)
 # Completion of command lines: where each shell looks for a command's own script.
 set(LIANA_COMPLETIONS)
 foreach(row bash:bash-completion/completions:liana zsh:zsh/site-functions:_liana fish:fish/vendor_completions.d:liana.fish)

@@ -4,6 +4,7 @@
 #   scripts/install-packages.sh --tests    and what `make test` needs
 #   scripts/install-packages.sh --peers    and what scripts/install-peers.sh needs (make check-peers, make bench)
 #   scripts/install-packages.sh --fuzz     and what `make fuzz` needs
+#   scripts/install-packages.sh --docs     and what `make docs` needs
 #   scripts/install-packages.sh --bench    and the peer of Debian's that `make bench` measures against
 #   scripts/install-packages.sh --packages   and what builds and tests Debian packages (make packages, check-packages, abi-check)
 #   scripts/install-packages.sh --compilers  and the other compilers of `make test-builds`
@@ -12,7 +13,7 @@
 # built then. Else it is 0: packages that the options ask for are missing, and the tests that need them are skipped.
 set -eu
 
-build="gcc libc6-dev make cmake ninja-build pkg-config
+build="gcc libc6-dev make cmake ninja-build pkg-config python3
     libdnnl-dev libgomp1 zlib1g-dev libjpeg62-turbo-dev libpng-dev libexif-dev libgif-dev libwebp-dev libtiff-dev
     libcairo2-dev libpango1.0-dev fonts-dejavu-core
     libjansson-dev libfyaml-dev libprotobuf-c-dev protobuf-c-compiler libutf8proc-dev libhdf5-dev libzip-dev libmicrohttpd-dev
@@ -21,12 +22,15 @@ build="gcc libc6-dev make cmake ninja-build pkg-config
 # Numbers are written under a locale with a decimal comma, which is made from the sources of locales.
 # Processes of clusters are started by both kinds of MPI, and have networks of their own (iproute2).
 # What HarfBuzz's own command says is compared with text in pictures.
+# Manual pages are read by groff and mandoc.
 # Remote files are read from nginx and from a small server in Python, on this machine. The Python module needs numpy.
-tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3 python3-numpy locales
-    openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 man-db zsh fish git abigail-tools
+tests="clang-14 clang-format-14 g++ qemu-user nginx openssl python3-numpy locales
+    openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 man-db groff mandoc zsh fish git abigail-tools
     libharfbuzz-bin"
 # Augmentation in a browser: with these, the build makes it (cmake/web.cmake).
 web="clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32"
+# The documents become HTML.
+docs="cmark-gfm"
 # libFuzzer and the sanitizers of clang.
 fuzz="clang-14 libclang-rt-14-dev"
 # Without OpenBLAS Debian's PyTorch multiplies matrices with the reference BLAS, 30 times slower.
@@ -39,7 +43,7 @@ arm64="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user mmdebstrap"
 wanted=$build
 for option in "$@"; do
     case $option in
-    --tests) wanted="$wanted $tests $web" ;;
+    --tests) wanted="$wanted $tests $web $docs" ;;
     --peers)
         # What looks at the pages that liana writes.
         wanted="$wanted chromium"
@@ -54,11 +58,12 @@ for option in "$@"; do
         ;;
     --fuzz) wanted="$wanted $fuzz" ;;
     --bench) wanted="$wanted $bench" ;;
+    --docs) wanted="$wanted $docs" ;;
     --packages) wanted="$wanted $packages $web" ;;
     --compilers) wanted="$wanted $compilers" ;;
     --arm64) wanted="$wanted $arm64" ;;
     *)
-        echo "scripts/install-packages.sh: unknown option '$option', expected --tests, --peers, --fuzz, --bench, --packages, --compilers or --arm64" >&2
+        echo "scripts/install-packages.sh: unknown option '$option', expected --tests, --peers, --fuzz, --docs, --bench, --packages, --compilers or --arm64" >&2
         exit 2
         ;;
     esac

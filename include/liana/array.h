@@ -30,6 +30,7 @@ extern "C" {
     X(S16, "s16", 2)       \
     X(U16, "u16", 2)
 
+/* The types of numbers in arrays and tensors. */
 typedef enum liana_dtype {
 #define LIANA_DTYPE_ENUM(name, text, size) LIANA_##name,
     LIANA_DTYPE_MAP(LIANA_DTYPE_ENUM)
@@ -37,8 +38,10 @@ typedef enum liana_dtype {
         LIANA_NUM_DTYPES
 } liana_dtype;
 
+/* The name in printed graphs: "f32", "bf16", ... The string is static. */
 LIANA_API const char *liana_dtype_name(liana_dtype dtype);
-LIANA_API size_t liana_dtype_size(liana_dtype dtype); /* bytes */
+/* Bytes of one number. */
+LIANA_API size_t liana_dtype_size(liana_dtype dtype);
 
 enum { LIANA_MAX_RANK = 8 };
 

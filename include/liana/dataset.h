@@ -262,6 +262,7 @@ typedef struct liana_map_options {
     const liana_component *components; /* of the output; NULL: the same as the input's */
     size_t num_components;
 } liana_map_options;
+/* Replaces each element by the one that the function computes from it. */
 LIANA_API liana_dataset *liana_dataset_map(liana_dataset *dataset, const liana_map_options *options);
 
 /* Parses tf.Example records. `record` is replaced by the components. Each is the feature of that name; its shape gives
@@ -341,6 +342,7 @@ typedef struct liana_filter_options {
     liana_filter_function function;
     void *user;
 } liana_filter_options;
+/* Keeps the elements for which the function returns true. */
 LIANA_API liana_dataset *liana_dataset_filter(liana_dataset *dataset, const liana_filter_options *options);
 
 /* The elements before the first one that is not kept. */
@@ -429,6 +431,7 @@ typedef struct liana_batch_options {
     int64_t batch_size;
     liana_remainder remainder;
 } liana_batch_options;
+/* Joins each batch_size elements into one: every component gets a first dimension of this size. */
 LIANA_API liana_dataset *liana_dataset_batch(liana_dataset *dataset, const liana_batch_options *options);
 /* Splits batches: one element for each index of the components' first dimension. */
 LIANA_API liana_dataset *liana_dataset_unbatch(liana_dataset *dataset);

@@ -116,6 +116,7 @@ typedef struct liana_per_replica_facts {
     int64_t num_examples; /* in them; a shard that was not cut from a batch counts as one */
     int64_t num_local;    /* shards of this process */
 } liana_per_replica_facts;
+/* How many shards and examples the values are of. */
 LIANA_API liana_per_replica_facts liana_per_replica_info(const liana_per_replica *values);
 
 /* ---- local results ---- */

@@ -39,6 +39,7 @@ typedef struct liana_variable_info {
     bool initialized;        /* it has a value */
 } liana_variable_info;
 
+/* The number of variables in the set. */
 LIANA_API size_t liana_variables_count(const liana_variables *variables);
 
 /* A variable by its index, in the order in which they were added, or by name. False: there is none, and *info is

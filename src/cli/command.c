@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_REQUEUE = 75, EXIT_SIGNAL = 128 };
-
 static const liana__command *const commands[] = {
 #define LIANA__SUBCOMMAND(stem, name) &liana__subcommand_##name,
 #include "cli/subcommands.def"
@@ -115,7 +113,7 @@ static liana_status check_written(liana__invocation *invocation)
 
 static int report(liana__invocation *invocation, liana_status status)
 {
-    if (status == LIANA_OK) return EXIT_DONE;
+    if (status == LIANA_OK) return LIANA__EXIT_DONE;
     const char *message = invocation->error.message;
     if (!*message) message = liana_status_text(status);
     fflush(invocation->out);
@@ -128,15 +126,15 @@ static int report(liana__invocation *invocation, liana_status status)
         liana__value_set(arena, event, "message", liana__value_string(arena, message));
         liana__invocation_print_json(invocation, event);
     }
-    if (status == LIANA_UNAVAILABLE && invocation->requeues) return EXIT_REQUEUE;
+    if (status == LIANA_UNAVAILABLE && invocation->requeues) return LIANA__EXIT_REQUEUE;
     bool resumable = status == LIANA_CANCELLED || status == LIANA_UNAVAILABLE;
     const bool stopped = status == LIANA_CANCELLED && (liana__signals_caught() || invocation->stopped);
     /* `liana launch` starts those again that could not go on, and not those that were stopped: it says 75 itself. */
     if (stopped && getenv("LIANA_LAUNCHED")) resumable = false;
-    if (resumable && invocation->command && liana__invocation_has(invocation, "requeue")) return EXIT_REQUEUE;
+    if (resumable && invocation->command && liana__invocation_has(invocation, "requeue")) return LIANA__EXIT_REQUEUE;
     /* Whichever process hears first: all end alike. */
-    if (stopped) return EXIT_SIGNAL + (liana__signals_caught() ? liana__signals_caught() : SIGTERM);
-    return status == LIANA_INVALID_CONFIG ? EXIT_USAGE : EXIT_FAILED;
+    if (stopped) return LIANA__EXIT_SIGNAL + (liana__signals_caught() ? liana__signals_caught() : SIGTERM);
+    return status == LIANA_INVALID_CONFIG ? LIANA__EXIT_USAGE : LIANA__EXIT_FAILED;
 }
 
 static liana_status run(liana__invocation *invocation, int argc, const char *const *argv)
@@ -163,7 +161,7 @@ int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
 {
     if (argc < 2) {
         liana__command_print_overview(err);
-        return EXIT_USAGE;
+        return LIANA__EXIT_USAGE;
     }
     liana__invocation invocation = {.out = out, .err = err};
     liana_status status = run(&invocation, argc - 1, argv + 1);
@@ -172,8 +170,8 @@ int liana__command_line(int argc, const char *const *argv, FILE *out, FILE *err)
     /* A reader that stops reading (head) needs no more. */
     bool unread = done && status != LIANA_OK && liana__output_is_unread(out);
     if (status != LIANA_OK) liana__remote_clean(invocation.remote, invocation.error.message);
-    int code = unread ? EXIT_SIGNAL + SIGPIPE : report(&invocation, status);
-    if (code == EXIT_DONE) code = invocation.exit_code;
+    int code = unread ? LIANA__EXIT_SIGNAL + SIGPIPE : report(&invocation, status);
+    if (code == LIANA__EXIT_DONE) code = invocation.exit_code;
     liana__remote_destroy(invocation.remote);
     liana__arena_free(&invocation.arena);
     return code;

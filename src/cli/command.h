@@ -25,6 +25,13 @@
 
 #include <stdio.h>
 
+/* Exit codes: LIANA__EXIT_DONE, ... */
+enum {
+#define LIANA__EXIT(name, code, doc) LIANA__EXIT_##name = (code),
+#include "cli/exit_codes.def"
+#undef LIANA__EXIT
+};
+
 typedef struct liana__option {
     const char *name;     /* without the dashes: "out"; a single letter has one dash: "n" is -n */
     const char *argument; /* "DIR"; NULL for a switch; "[N]": a whole number may follow, else the value is "" */

@@ -36,7 +36,7 @@ static void become_job(pid_t parent)
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) signal(caught[i], SIG_DFL);
     liana__signals_forget();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(128 + SIGTERM);
+    if (getppid() != parent) _exit(LIANA__EXIT_SIGNAL + SIGTERM);
 }
 
 static int run_job(const liana__process *job)
@@ -90,7 +90,7 @@ static liana_status look(runner *own, size_t index)
     int status = 0;
     pid_t got = waitpid(job->process, &status, WNOHANG);
     if (got == 0 || (got < 0 && errno == EINTR)) return LIANA_OK;
-    job->code = got < 0 ? 1 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    job->code = got < 0 ? 1 : WIFSIGNALED(status) ? LIANA__EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
     job->state = LIANA__PROCESS_ENDED;
     own->num_running--;
     return own->on_job(own->user, index, job, own->error);

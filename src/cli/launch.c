@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_PROCESSES = 4096, DEFAULT_PORT = 29400, EXIT_REQUEUE = 75 };
+enum { MOST_PROCESSES = 4096, DEFAULT_PORT = 29400 };
 
 typedef struct launch {
     liana__invocation *invocation;
@@ -383,7 +383,7 @@ static liana_status run_processes(launch *own, bool print)
         LIANA_TRY(liana__launched_run(processes, (size_t)own->count, &left, &end, &own->invocation->error));
     }
     const bool requeues = end.stopped && liana__invocation_has(own->invocation, "requeue");
-    own->invocation->exit_code = requeues ? EXIT_REQUEUE : end.code;
+    own->invocation->exit_code = requeues ? LIANA__EXIT_REQUEUE : end.code;
     return LIANA_OK;
 }
 

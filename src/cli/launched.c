@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { REQUEUE = 75, NOT_FOUND = 127, TURN = 10 /* milliseconds */ };
+enum { TURN = 10 /* milliseconds */ };
 /* Seconds from SIGTERM to SIGKILL, and from a death to another process in its place; that doubles with each try, since
  * a machine may need a while to start again. */
 static const double patience = 10, return_after = 1, longest_return = 60;
@@ -30,7 +30,7 @@ static void become(const liana__launched *own, size_t rank, int errors, pid_t pa
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     sigprocmask(SIG_SETMASK, signals, NULL);
-    if (getppid() != parent) _exit(128 + SIGTERM);
+    if (getppid() != parent) _exit(LIANA__EXIT_SIGNAL + SIGTERM);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     dup2(nothing, STDIN_FILENO);
     if (rank > 0) {
@@ -48,7 +48,7 @@ static void become(const liana__launched *own, size_t rank, int errors, pid_t pa
     if (own->file) execv(own->file, words);
     if (!own->file) execvp(own->words[0], words);
     fprintf(stderr, "liana: %s cannot be run: %s\n", own->words[0], strerror(errno));
-    _exit(NOT_FOUND);
+    _exit(LIANA__EXIT_NOT_STARTED);
 }
 
 /* Starts a process in a group of its own, which signals are sent to. -1: it could not be started (errno). */
@@ -184,7 +184,7 @@ static void note_failed_return(const group *own, const liana__launched *item, si
 /* A process of liana that was asked to stop says with its code by which signal. Others are ended by it. */
 static bool is_stop(const group *own, const liana__launched *item, int status)
 {
-    const int number = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
+    const int number = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - LIANA__EXIT_SIGNAL;
     const bool tells = WIFEXITED(status) && item->speaks;
     return (tells || own->passed_on) && (number == SIGINT || number == SIGTERM || number == SIGHUP);
 }
@@ -194,14 +194,14 @@ static void note_end(group *own, size_t rank, int status)
     liana__launched *item = &own->items[rank];
     item->ended = true;
     own->num_running--;
-    item->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    item->code = WIFSIGNALED(status) ? LIANA__EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
     take_output(item, rank);
     /* A process that it has started may hold the other end for ever. */
     end_output(item, rank);
     if (item->code == 0 && item->speaks && own->done == 0) own->done = liana__clock_seconds();
     /* A failure that follows from stopping them is no cause. */
     if (item->code == 0 || own->stopped > 0) return;
-    const bool out_of_reach = item->far && item->code >= 128;
+    const bool out_of_reach = item->far && item->code >= LIANA__EXIT_SIGNAL;
     if (is_stop(own, item, status)) {
         /* They agree on it, so the others stop by themselves, and save first. */
         if (!own->stop) own->stop = item->code;
@@ -210,8 +210,8 @@ static void note_end(group *own, size_t rank, int status)
         if (!own->death) own->death = item->code;
         item->died = true;
         plan_return(own, item);
-    } else if (item->code == REQUEUE) {
-        own->requeue = REQUEUE;
+    } else if (item->code == LIANA__EXIT_REQUEUE) {
+        own->requeue = LIANA__EXIT_REQUEUE;
         plan_return(own, item);
     } else if (item->returned && own->num_running > 0) {
         note_failed_return(own, item, rank);
@@ -282,7 +282,7 @@ static int code_of(const group *own)
     if (own->failure) return own->failure;
     if (own->done > 0) return 0;
     /* It does not matter which process heard of it first. */
-    if (own->stop) return own->passed_on ? 128 + own->passed_on : own->stop;
+    if (own->stop) return own->passed_on ? LIANA__EXIT_SIGNAL + own->passed_on : own->stop;
     if (own->requeue) return own->requeue;
     /* The others went on without those that died. */
     return own->items[0].died ? own->death : own->items[0].code;
@@ -322,7 +322,7 @@ liana_status liana__launched_run(liana__launched *processes, size_t count, int64
         }
     }
     end->code = code_of(&own);
-    if (own.death && end->code == REQUEUE) {
+    if (own.death && end->code == LIANA__EXIT_REQUEUE) {
         fprintf(stderr,
                 "liana: the processes that were left could not go on without the dead; --resume goes on from the "
                 "newest checkpoint\n");

@@ -271,36 +271,45 @@ static void fill_stft(const liana_initializer_call *to)
 
 /* ---- the kind ---- */
 
-#define INITIALIZER(initializer, names, is_constant, refuses, ...)                                                     \
-    &((const liana_initializer_type){LIANA_PART(INITIALIZER, liana_initializer_type, #initializer, NULL,               \
+#define INITIALIZER(initializer, text, names, is_constant, refuses, ...)                                               \
+    &((const liana_initializer_type){LIANA_PART(INITIALIZER, liana_initializer_type, #initializer, text,               \
                                                 .aliases = {names}, __VA_ARGS__),                                      \
                                      .draws_nothing = (is_constant), .fill = fill_##initializer, .refuse = (refuses)}) \
          .part
-#define CONSTANT(initializer, name, ...) INITIALIZER(initializer, name, true, NULL, __VA_ARGS__)
-#define RANDOM(initializer, name, type, rows) \
-    INITIALIZER(initializer, name, false, NULL, LIANA_PART_OPTIONS(type, rows))
+#define CONSTANT(initializer, text, name, ...) INITIALIZER(initializer, text, name, true, NULL, __VA_ARGS__)
+#define RANDOM(initializer, text, name, type, rows) \
+    INITIALIZER(initializer, text, name, false, NULL, LIANA_PART_OPTIONS(type, rows))
 /* Keras has a second class name for each of these. */
 #define TWO_NAMES(name) name, name "Initializer"
 
 static const liana_part *const list[] = {
-    CONSTANT(zeros, "Zeros", .options = {0}),
-    CONSTANT(ones, "Ones", .options = {0}),
-    CONSTANT(constant, "Constant", LIANA_PART_OPTIONS(constant_options, constant_rows)),
-    RANDOM(random_uniform, "RandomUniform", range_options, range_rows),
-    RANDOM(random_normal, "RandomNormal", normal_options, normal_rows),
-    RANDOM(truncated_normal, "TruncatedNormal", normal_options, normal_rows),
-    RANDOM(variance_scaling, "VarianceScaling", scaling_options, scaling_rows),
-    RANDOM(glorot_uniform, "GlorotUniform", seed_options, seed_rows),
-    RANDOM(glorot_normal, "GlorotNormal", seed_options, seed_rows),
-    RANDOM(he_uniform, "HeUniform", seed_options, seed_rows),
-    RANDOM(he_normal, "HeNormal", seed_options, seed_rows),
-    RANDOM(lecun_uniform, "LecunUniform", seed_options, seed_rows),
-    RANDOM(lecun_normal, "LecunNormal", seed_options, seed_rows),
-    INITIALIZER(orthogonal, TWO_NAMES("Orthogonal"), false, refuse_vector,
-                LIANA_PART_OPTIONS(orthogonal_options, orthogonal_rows)),
-    INITIALIZER(identity, TWO_NAMES("Identity"), true, refuse_no_matrix,
-                LIANA_PART_OPTIONS(identity_options, identity_rows)),
-    INITIALIZER(stft, TWO_NAMES("STFT"), true, refuse_no_kernel, LIANA_PART_OPTIONS(stft_options, stft_rows)),
+    CONSTANT(zeros, "all values are 0", "Zeros", .options = {0}),
+    CONSTANT(ones, "all values are 1", "Ones", .options = {0}),
+    CONSTANT(constant, "all values are `value`", "Constant", LIANA_PART_OPTIONS(constant_options, constant_rows)),
+    RANDOM(random_uniform, "drawn evenly between minval and maxval", "RandomUniform", range_options, range_rows),
+    RANDOM(random_normal, "drawn from a normal distribution with mean and stddev", "RandomNormal", normal_options,
+           normal_rows),
+    RANDOM(truncated_normal, "drawn from a normal distribution; values beyond two stddev are drawn again",
+           "TruncatedNormal", normal_options, normal_rows),
+    RANDOM(variance_scaling, "drawn with the variance scale / fan: the number of inputs, of outputs, or their mean",
+           "VarianceScaling", scaling_options, scaling_rows),
+    RANDOM(glorot_uniform, "drawn evenly within sqrt(6 / (inputs + outputs)) (Glorot and Bengio 2010)", "GlorotUniform",
+           seed_options, seed_rows),
+    RANDOM(glorot_normal, "drawn from a truncated normal distribution with the variance 2 / (inputs + outputs)",
+           "GlorotNormal", seed_options, seed_rows),
+    RANDOM(he_uniform, "drawn evenly within sqrt(6 / inputs), for relu (He et al. 2015)", "HeUniform", seed_options,
+           seed_rows),
+    RANDOM(he_normal, "drawn from a truncated normal distribution with the variance 2 / inputs, for relu", "HeNormal",
+           seed_options, seed_rows),
+    RANDOM(lecun_uniform, "drawn evenly within sqrt(3 / inputs)", "LecunUniform", seed_options, seed_rows),
+    RANDOM(lecun_normal, "drawn from a truncated normal distribution with the variance 1 / inputs, for selu",
+           "LecunNormal", seed_options, seed_rows),
+    INITIALIZER(orthogonal, "orthonormal columns, or rows where there are fewer of these (Saxe et al. 2013)",
+                TWO_NAMES("Orthogonal"), false, refuse_vector, LIANA_PART_OPTIONS(orthogonal_options, orthogonal_rows)),
+    INITIALIZER(identity, "a square matrix with gain on its diagonal, else 0", TWO_NAMES("Identity"), true,
+                refuse_no_matrix, LIANA_PART_OPTIONS(identity_options, identity_rows)),
+    INITIALIZER(stft, "the kernel of a short-time Fourier transform", TWO_NAMES("STFT"), true, refuse_no_kernel,
+                LIANA_PART_OPTIONS(stft_options, stft_rows)),
     NULL,
 };
 #undef TWO_NAMES

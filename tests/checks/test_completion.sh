@@ -35,12 +35,10 @@ names=$(sed -n 's/^LIANA__SUBCOMMAND([a-z_]*, \([a-z_]*\))$/\1/p' "$root/src/cli
 [ "$(offered help '')" = "$names" ] || fail "offered after help are $(offered help ''); expected $names"
 is find-lr find-
 is "--help --version" -
-manual=$("$root/scripts/manual.sh" "$liana")
 for name in $names; do
     options=$("$liana" "$name" --help | awk '/^Options:/ { on = 1; next } on && /^  -/ { print $1 }' | sort)
     [ -n "$options" ] || fail "liana $name --help lists no option"
     [ "$(offered "$name" -)" = "$options" ] || fail "liana $name: offered are $(offered "$name" -); expected $options"
-    echo "$manual" | grep -q "liana.$name\|liana\\\\-$name" || fail "the manual page lacks $name"
 done
 # Each list, each name in it.
 kinds=$("$liana" list | awk '{ print $1 }' | sort)

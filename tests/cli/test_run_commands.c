@@ -302,7 +302,8 @@ static void test_list(void **state)
     static const char *const kinds[] = {"configuration", "models",      "layers",      "losses",       "metrics",
                                         "optimizers",    "schedules",   "sources",     "devices",      "strategies",
                                         "ops",           "environment", "activations", "initializers", "regularizers",
-                                        "constraints",   "datasets",    "transports"};
+                                        "constraints",   "datasets",    "transports",  "subcommands",  "exit_codes",
+                                        "statuses",      "events"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         assert_says(all.out, kinds[i]);
         json_t *got = command_json(liana__test_command("list", kinds[i], "--json"));
@@ -337,6 +338,24 @@ static void test_list(void **state)
     one = liana__test_command("list", "configuration", "train.threads");
     assert_never_says(one.out, "in C");
     assert_code(one, 0);
+    /* A key with its type, its range and whether a run that goes on may change it. */
+    one = liana__test_command("list", "configuration", "train.epochs");
+    assert_says(one.out, "type: a whole number, 0 to 1000000\n");
+    assert_says(one.out, "may change when a run goes on: yes\n");
+    assert_code(one, 0);
+    one = liana__test_command("list", "configuration", "train.batch_size");
+    assert_says(one.out, "may change when a run goes on: no\n");
+    assert_code(one, 0);
+    one = liana__test_command("list", "activations", "ReLU");
+    assert_says(one.out, "relu: max(x, 0)");
+    assert_code(one, 0);
+    one = liana__test_command("list", "exit_codes");
+    assert_says(one.out, "\n75 ");
+    assert_code(one, 0);
+    one = liana__test_command("list", "subcommands", "train");
+    assert_says(one.out, "Usage: liana train");
+    assert_code(one, 0);
+    assert_refused(liana__test_command("list", "subcommands", "trian"), 2, "did you mean 'train'");
     assert_refused(liana__test_command("list", "layer"), 2, "layer", "did you mean 'layers'");
     assert_refused(liana__test_command("list", "layers", "Conv4D"), 2, "Conv4D", "did you mean 'Conv");
 }

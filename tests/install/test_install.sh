@@ -284,14 +284,14 @@ documents=$there/share/doc/liana
 for file in LICENSE README.md docs/explanation/README.md docs/images/demo.png examples/mnist.c; do
     cmp "$here/../../$file" "$documents/$file" || fail "$file is not installed as it is"
 done
-manual=$(find "$there" -name liana.1)
-for name in $("$there/bin/liana" help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
-    grep -q "^\.SS liana $name$" "$manual" || fail "liana.1 says nothing of $name"
-done
-if has_program man; then
-    man -l --warnings "$manual" 2>"$folder/log" >"$folder/page"
-    [ ! -s "$folder/log" ] || { cat "$folder/log" && fail "liana.1 is not well formed"; }
-    grep -qF "'liana SUBCOMMAND --help' says more" "$folder/page" || fail "liana.1 does not show the help as it is"
+# tests/docs/test_manual.sh looks at what they say. Without Python there are none.
+if [ -e "$build/manual.stamp" ]; then
+    for page in man1/liana.1 man1/liana-train.1 man3/liana_fit.3 man5/liana.yaml.5 man7/liana-layers.7; do
+        cmp "$build/manual/$page" "$there/share/man/$page" || fail "$page is not installed"
+    done
+    if has_program man; then
+        MANPATH=$there/share/man man 3 liana_fit | grep -q 'Trains the model' || fail "man 3 liana_fit does not show the function"
+    fi
 fi
 # tests/checks/test_completion.sh tests what they do.
 for row in bash:bash-completion/completions/liana zsh:zsh/site-functions/_liana fish:fish/vendor_completions.d/liana.fish; do

@@ -5,7 +5,7 @@
 #include "base/scoped.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/list.h"
+#include "cli/list/list_names.h"
 #include "known/known_file.h"
 #include "train/config/config.h"
 

@@ -203,4 +203,11 @@ liana_status liana__run_open_test(liana__run *run, liana__error *error) LIANA_MU
 liana_status liana__run_open_batches(liana__run *run, liana__run_data *part, liana__error *error) LIANA_MUST_USE;
 void liana__run_close_data(liana__run_data *data);
 
+/* The keys that may differ between processes or when a run goes on, those of the job too, one by one. False: no
+ * more. */
+bool liana__run_key(size_t index, liana__job_key *key);
+/* Whether a run that goes on may change this dotted key of the configuration, and whether it may differ between the
+ * processes of a cluster: as the key itself or the section above it says. */
+liana__job_key liana__run_key_rule(const char *key);
+
 #endif

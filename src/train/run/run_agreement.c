@@ -35,6 +35,17 @@ bool liana__run_key(size_t index, liana__job_key *key)
     return true;
 }
 
+liana__job_key liana__run_key_rule(const char *name)
+{
+    liana__job_key key, rule = {.own = false, .resume = LIANA__RESUME_SAME};
+    for (size_t i = 0; liana__run_key(i, &key); i++) {
+        const size_t length = strlen(key.name);
+        const bool is_it = strncmp(name, key.name, length) == 0 && (name[length] == 0 || name[length] == '.');
+        if (is_it && length >= strlen(rule.name)) rule = key;
+    }
+    return rule;
+}
+
 void liana__run_drop_key(liana__value *config, const char *key)
 {
     const char *dot = strchr(key, '.');

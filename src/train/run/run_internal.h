@@ -162,9 +162,6 @@ liana_status liana__run_agree_to_go_on(const liana__run *run, const liana__run_o
 liana_status liana__run_agree_on_arithmetic(liana__run *run, const liana__run_options *options, liana__error *error)
     LIANA_MUST_USE;
 
-/* The keys that may differ between processes or when a run goes on, those of the job too, one by one. False: no
- * more. */
-bool liana__run_key(size_t index, liana__job_key *key);
 /* run_agreement.c: removes a dotted key with one dot at most; a section of which nothing is left, too. */
 void liana__run_drop_key(liana__value *config, const char *key);
 /* run_agreement.c: shortens each text to the part behind its last '/': the same data may be in other folders. */

@@ -1,6 +1,6 @@
-/* list.h - the names of `liana list`, for others: completion offers them. */
-#ifndef LIANA_CLI_LIST_H
-#define LIANA_CLI_LIST_H
+/* list_names.h - the names of `liana list`, for others: completion offers them. */
+#ifndef LIANA_CLI_LIST_LIST_NAMES_H
+#define LIANA_CLI_LIST_LIST_NAMES_H
 
 #include "base/memory.h"
 

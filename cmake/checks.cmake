@@ -58,6 +58,7 @@ liana_add_check(shaped_network tests/checks/test_shaped_network.sh ${PROJECT_BIN
 liana_add_check(event_devices tests/checks/test_event_devices.sh ${PROJECT_BINARY_DIR})
 liana_add_peers_check(event_devices_plugin tests/checks/test_event_devices.sh ${PROJECT_BINARY_DIR} --plugin)
 liana_add_check(mpi tests/checks/test_mpi.sh ${PROJECT_BINARY_DIR})
+liana_add_check(full_disk tests/checks/test_full_disk.sh ${PROJECT_BINARY_DIR})
 liana_add_check(serve tests/checks/test_serve.sh ${PROJECT_BINARY_DIR})
 liana_add_check(serve_soak tests/checks/test_serve_soak.sh ${PROJECT_BINARY_DIR})
 liana_add_check(code_gate tests/checks/test_code_gate.sh ${PROJECT_BINARY_DIR})

@@ -105,13 +105,8 @@ liana_context *liana__context_branch(liana_context *context)
     branch->sticky = false;
     branch->depth = 0;
     branch->parts = (liana__arena){0};
+    branch->inherited = context->registered;
     return branch;
-}
-
-void liana__context_end_branch(liana_context *branch)
-{
-    if (branch) liana__arena_free(&branch->parts);
-    free(branch);
 }
 
 /* Calls for the end of a context stand among the registered things. */
@@ -128,11 +123,29 @@ static void no_function(void)
 
 static void call_ends(const liana_context *context)
 {
-    for (liana__registered *own = context->registered; own; own = own->next) {
+    for (const liana__registered *own = context->registered; own != context->inherited; own = own->next) {
         if (own->kind != AT_END) continue;
         const end *last = own->user;
         last->call(last->user);
     }
+}
+
+static void free_registered(liana_context *context)
+{
+    for (liana__registered *own = context->registered, *next; own != context->inherited; own = next) {
+        next = own->next;
+        free(own->name);
+        free(own);
+    }
+}
+
+void liana__context_end_branch(liana_context *branch)
+{
+    if (!branch) return;
+    call_ends(branch);
+    free_registered(branch);
+    liana__arena_free(&branch->parts);
+    free(branch);
 }
 
 liana_status liana__context_at_end(liana_context *context, void (*call)(void *user), void *user)
@@ -149,11 +162,7 @@ void liana_context_destroy(liana_context *context)
     call_ends(context);
     liana__pool_destroy(context->pool);
     pthread_mutex_destroy(&context->log_mutex);
-    for (liana__registered *own = context->registered, *next; own; own = next) {
-        next = own->next;
-        free(own->name);
-        free(own);
-    }
+    free_registered(context);
     liana__arena_free(&context->parts);
     for (liana__loaded_plugin *plugin = context->plugins, *after; plugin; plugin = after) {
         after = plugin->next;

@@ -54,14 +54,16 @@ struct liana_context {
     pthread_mutex_t log_mutex;
     liana_context *trunk; /* of a branch; NULL: it is no branch */
     liana__registered *registered;
-    liana__arena parts;   /* memory of own parts */
-    const char *entering; /* the plugin that registers its parts; NULL: none */
-    bool allow_plugins;   /* liana_context_options.allow_plugins */
+    const liana__registered *inherited; /* of a branch: from here on they are its trunk's */
+    liana__arena parts;                 /* memory of own parts */
+    const char *entering;               /* the plugin that registers its parts; NULL: none */
+    bool allow_plugins;                 /* liana_context_options.allow_plugins */
     struct liana__loaded_plugin *plugins;
 };
 
 /* A branch is the context for calls of another thread, or of another function of the program: the same threads, parts
- * and log, with errors of its own. The context must outlive it. NULL: out of memory, or the context is NULL. */
+ * and log, with errors of its own. What is registered in it ends with it. The context must outlive it. NULL: out of
+ * memory, or the context is NULL. */
 liana_context *liana__context_branch(liana_context *context);
 void liana__context_end_branch(liana_context *branch); /* NULL is allowed */
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs the examples of docs/start/gallery.md, draws their pictures into docs/images/gallery, and prints how long each of them
-# takes: its commands in all, and its training. It needs the data of examples/ (../shared/data); nothing else should run.
+# takes: its commands in all, and its training. It needs the data of examples/ (../shared/data) and numpy; nothing else should
+# run. scripts/small_png.py keeps each picture below 60 KB.
 #   gallery.sh [BUILD_FOLDER]
 set -eu
 cd "$(dirname "$0")/.."
@@ -25,7 +26,7 @@ done
 pictures=docs/images/gallery
 mkdir -p "$pictures"
 keep() { # NAME PICTURE
-    cp "$folder/liana/runs/$2" "$pictures/$1.png"
+    python3 scripts/small_png.py "$folder/liana/runs/$2" "$pictures/$1.png"
 }
 keep flowers flowers/predictions.png
 keep digits digits/uncertain.png
@@ -36,15 +37,5 @@ keep fruit fruit/roc.png
 keep reviews reviews/curves.png
 keep weather weather/predicted.png
 keep sweep rates/rates.png
-# Portable grey map to PNG.
-python3 - "$folder/liana/runs/drawings.pgm" "$pictures/gan.png" <<'END'
-import struct, sys, zlib
-words = open(sys.argv[1], "rb").read().split(maxsplit=4)
-width, height, pixels = int(words[1]), int(words[2]), words[4]
-def chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-rows = b"".join(b"\0" + pixels[y * width:(y + 1) * width] for y in range(height))
-open(sys.argv[2], "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
-                              chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
-END
+python3 scripts/small_png.py "$folder/liana/runs/drawings.pgm" "$pictures/gan.png"
 ls -l "$pictures"

@@ -83,6 +83,26 @@ def rows_without_links(text):
             if line.startswith("| ") and above.startswith("|") and not line.startswith("|---") and "](" not in line]
 
 
+def unanswered(questions, answers, index):
+    """What is wrong with the answers: a question of tests/docs/questions.tsv has no row in docs/answers.md, or the index has
+    no link to that page. Two clicks lead from the index to the page that says more."""
+    rows = [line.split("|")[1].strip() for _, line in lines_of(answers) if line.startswith("| ")]
+    wrong = [] if any(link == "answers.md" for _, link in links_of(index)) else ["docs/index.md has no link to answers.md"]
+    for line in questions.split("\n"):
+        if line and not line.startswith("#"):
+            number, question = line.split("\t")
+            if rows.count(question) != 1:
+                wrong.append(f"docs/answers.md: found {rows.count(question)} rows for question {number}, '{question}'; expected one")
+    return wrong
+
+
+def heavy_pictures(root):
+    """Pictures of the gallery that are larger than scripts/small_png.py leaves them."""
+    folder = os.path.join(root, "docs", "images", "gallery")
+    return [f"docs/images/gallery/{name}: found {size} bytes, expected 60000 at most (scripts/small_png.py)"
+            for name in sorted(os.listdir(folder)) if (size := os.path.getsize(os.path.join(folder, name))) > 60_000]
+
+
 def self_test():
     with tempfile.TemporaryDirectory() as root:
         os.makedirs(os.path.join(root, "docs", "guides"))
@@ -93,6 +113,15 @@ def self_test():
 
         answers = "| q | a | more |\n|---|---|---|\n| why | so | [x](y.md) |\n| when | now | |\n"
         assert rows_without_links(answers) == [(4, "| when | now | |")]
+        assert unanswered("# x\n1\twhy\n2\twhen\n", answers, "[a](answers.md)") == []
+        assert len(unanswered("1\twhere\n", answers, "[a](answers.md)")) == 1
+        assert len(unanswered("1\twhy\n", answers, "[a](guides/answers.md)")) == 1
+        pictures = os.path.join(root, "docs", "images", "gallery")
+        os.makedirs(pictures)
+        for size in (60_000, 60_001):
+            with open(os.path.join(pictures, f"{size}.png"), "wb") as file:
+                file.write(bytes(size))
+        assert [line.split(":")[0] for line in heavy_pictures(root)] == ["docs/images/gallery/60001.png"]
         write("docs/guides/a.md", "# Train: 2 `x_y`, or more\n## Same\n## Same\n```\n# no heading\n```\n")
         good = "[1](docs/guides/a.md#train-2-x_y-or-more) [2](docs/guides/a.md#same-1) [3](docs/) `[4](no.md)` [5](https://x/#y)\n"
         write("README.md", good)
@@ -109,8 +138,15 @@ def main():
         self_test()
         return 0
     wrong, count, documents = wrong_links(sys.argv[1])
-    with open(os.path.join(sys.argv[1], "docs", "answers.md"), encoding="utf-8") as file:
-        wrong += [f"docs/answers.md:{number}: this answer has no link: {line}" for number, line in rows_without_links(file.read())]
+
+    def text_of(*path):
+        with open(os.path.join(sys.argv[1], *path), encoding="utf-8") as file:
+            return file.read()
+
+    answers = text_of("docs", "answers.md")
+    wrong += [f"docs/answers.md:{number}: this answer has no link: {line}" for number, line in rows_without_links(answers)]
+    wrong += unanswered(text_of("tests", "docs", "questions.tsv"), answers, text_of("docs", "index.md"))
+    wrong += heavy_pictures(sys.argv[1])
     for line in wrong:
         print(line, file=sys.stderr)
     print(f"{count} links in {documents} documents, {len(wrong)} wrong")

@@ -595,7 +595,7 @@ def an_upgrade():
     installed = path('installed')
     shutil.rmtree(installed, ignore_errors=True)
     os.makedirs(installed)
-    library = next(name for name in os.listdir(sys.argv[1]) if re.fullmatch(r'libliana\.so\.\d+\.\d+', name))
+    library = next(name for name in os.listdir(sys.argv[1]) if re.fullmatch(r'libliana\.so\.\d+', name))
     parts = {'liana': liana, library: os.path.join(sys.argv[1], library)}
     models = path('of-upgrade')
     shutil.rmtree(models, ignore_errors=True)

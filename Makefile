@@ -27,14 +27,14 @@ INSTALL_PEERS = scripts/install-peers.sh
 # One test more than there are cores: those of clusters and deaths mostly wait.
 TEST = scripts/run_tests.sh $(1) --parallel $$(($(JOBS) + 1)) $(2) $(TEST_OPTIONS)
 
-.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo check-onnx compare install uninstall clean packages check-packages tarball check-tarball check-reproducible abi-check abi-update check-arm64
+.PHONY: all help demo test asan tsan bench bench-docs bench-long bench-data kills fuzz test-levels test-builds format check-format check-includes check-names check-registry check-docs-long check-slurm check-ahead check-peers check-bare check-batches check-plan check-zoo check-onnx compare install uninstall clean packages check-packages tarball check-tarball check-reproducible abi-check abi-update check-arm64 check-compilers check-first-page
 
 all: ## build libliana and the liana command into $(BUILD)
 	$(call CONFIGURE,$(BUILD))
 	$(call COMPILE,$(BUILD)) --target liana_product
 
 help: ## list the targets
-	@awk -F ': ## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
+	@awk -F ': ## ' '/^[a-z0-9-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
 demo: ## from a fresh machine to a trained classifier: packages, build, drawn flowers, training, a picture
 	scripts/demo.sh
@@ -183,7 +183,7 @@ uninstall: ## remove the files of the last `make install` (with the same DESTDIR
 	DESTDIR=$(DESTDIR) cmake --build $(BUILD) --target uninstall
 
 # ---- packages and releases (docs/releasing.md) ----
-packages: ## build the Debian packages liana, libliana1, libliana-dev and liana-doc, in $(BUILD)/packages, and check them with lintian
+packages: ## build the Debian packages liana, libliana1, libliana-dev, python3-liana and liana-doc, in $(BUILD)/packages, and check them with lintian
 	$(PACKAGES) --packages
 	scripts/packages.sh $(BUILD)/packages
 
@@ -197,7 +197,7 @@ check-tarball: ## unpack the tarball elsewhere, and use it where nothing can be 
 	scripts/check_tarball.sh $(BUILD)/tarball
 
 check-reproducible: ## build packages and tarball twice, in other folders, as other users, and compare the bytes (long)
-	scripts/check_reproducible.sh
+	scripts/check_reproducible.sh --folder $(BUILD)/reproducible
 
 ABI_OPTIONS = -DCMAKE_BUILD_TYPE=Debug -DLIANA_KERNEL_OPTIMIZATION=-O0 -DLIANA_X86=OFF -DLIANA_TESTS=OFF -DLIANA_WASM=OFF -DBUILD_SHARED_LIBS=ON
 abi-check: ## compare the library's interface with the last release's (libabigail), in $(BUILD)-abi
@@ -216,7 +216,14 @@ check-arm64: ## build for arm64, and run the tests of base, ops and layers under
 	$(PACKAGES) --arm64
 	scripts/check_arm64.sh $(BUILD)-arm64
 
+check-compilers: ## build with gcc 11 and 12 and clang 14, 15, 16 and 19, where a warning is an error, in $(BUILD)-compilers (long)
+	$(PACKAGES) --compilers
+	JOBS=$(JOBS) scripts/check_compilers.sh $(BUILD)-compilers
+
+check-first-page: ## measure a newcomer's way on two cores, from git clone in a bare Debian to the page of a trained run: below five minutes (root; nothing else should run)
+	scripts/check_first_page.sh $(BUILD)/first-page
+
 clean: ## remove everything built
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-asan-plain $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-abi $(BUILD)-arm64 $(BUILD)-gcc-* $(BUILD)-clang-*
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-asan-plain $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-abi $(BUILD)-arm64 $(BUILD)-arm64-debian $(BUILD)-compilers $(BUILD)-gcc-* $(BUILD)-clang-*
 
 comma := ,

@@ -197,7 +197,7 @@ uninstall: ## Use: remove the files of the last `make install` (with the same DE
 	DESTDIR=$(DESTDIR) cmake --build $(BUILD) --target uninstall
 
 # ---- packages and releases (docs/guides/releasing.md) ----
-packages: ## Release: build the Debian packages liana, libliana1, libliana-dev and liana-doc, in $(BUILD)/packages, and check them with lintian
+packages: ## Release: build the Debian packages liana, libliana1, libliana-dev, python3-liana and liana-doc, in $(BUILD)/packages, and check them with lintian
 	$(PACKAGES) --packages
 	scripts/packages.sh $(BUILD)/packages
 
@@ -211,7 +211,7 @@ check-tarball: ## Release: unpack the tarball elsewhere, and use it where nothin
 	scripts/check_tarball.sh $(BUILD)/tarball
 
 check-reproducible: ## Release: build packages and tarball twice, in other folders, as other users, and compare the bytes (long)
-	scripts/check_reproducible.sh
+	scripts/check_reproducible.sh --folder $(BUILD)/reproducible
 
 ABI_OPTIONS = -DCMAKE_BUILD_TYPE=Debug -DLIANA_KERNEL_OPTIMIZATION=-O0 -DLIANA_X86=OFF -DLIANA_TESTS=OFF -DLIANA_WASM=OFF -DBUILD_SHARED_LIBS=ON
 abi-check: ## Release: compare the library's interface with the last release's (libabigail), in $(BUILD)-abi
@@ -230,7 +230,14 @@ check-arm64: ## Test for long: build for arm64, and run the tests of base, ops a
 	$(PACKAGES) --arm64
 	scripts/check_arm64.sh $(BUILD)-arm64
 
+check-compilers: ## Test for long: build with gcc 11 and 12 and clang 14, 15, 16 and 19, where a warning is an error, in $(BUILD)-compilers (long)
+	$(PACKAGES) --compilers
+	JOBS=$(JOBS) scripts/check_compilers.sh $(BUILD)-compilers
+
+check-first-page: ## Measure: measure a newcomer's way on two cores, from git clone in a bare Debian to the page of a trained run: below five minutes (root; nothing else should run)
+	scripts/check_first_page.sh $(BUILD)/first-page
+
 clean: ## Use: remove everything built
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-asan-plain $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-abi $(BUILD)-arm64 $(BUILD)-gcc-* $(BUILD)-clang-*
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-asan-plain $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-abi $(BUILD)-arm64 $(BUILD)-arm64-debian $(BUILD)-compilers $(BUILD)-gcc-* $(BUILD)-clang-*
 
 comma := ,

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Builds liana for arm64 with Debian's cross compiler, and runs the tests of base, ops and layers under qemu: make check-arm64
 #   scripts/check_arm64.sh [FOLDER] [TEST...]    FOLDER: of the build (default: build-arm64); TEST: only these (test_text)
-# A Debian for arm64 is unpacked once into the folder LIANA_ARM64 (default: liana-arm64 in XDG_CACHE_HOME or ~/.cache); no
-# package of it is installed, and this machine's dpkg hears nothing of arm64.
+# A Debian for arm64 is unpacked once into the folder LIANA_ARM64 (default: FOLDER-debian); no package of it is installed,
+# and this machine's dpkg hears nothing of arm64.
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build-arm64}
 [ $# -eq 0 ] || shift
-debian=${LIANA_ARM64:-${XDG_CACHE_HOME:-$HOME/.cache}/liana-arm64}
+debian=${LIANA_ARM64:-$build-debian}
+case $debian in /*) ;; *) debian=$PWD/$debian ;; esac
 for program in aarch64-linux-gnu-gcc qemu-aarch64 mmdebstrap; do
     command -v $program >/dev/null ||
         { echo "check_arm64.sh: no $program; scripts/install-packages.sh --arm64 installs it" >&2; exit 1; }

@@ -1,19 +1,32 @@
 #!/bin/bash
 # Builds the Debian packages and the tarball twice and compares the bytes: in folders with other names, at other times, with
 # another umask, locale, time zone and, as root, another user. make check-reproducible
-#   scripts/check_reproducible.sh [--quick] [packages|tarball]
-# --quick: without optimization and wide vectors, minutes instead of an hour
+#   scripts/check_reproducible.sh [--quick] [--folder FOLDER] [packages|tarball]
+# --quick: without optimization and wide vectors, minutes instead of an hour. FOLDER (default: build/reproducible) is made
+# anew, and removed at the end. Another user needs a folder that others may enter.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-if [ "${1-}" = --quick ]; then
+folder=$root/build/reproducible
+while [ $# -gt 0 ]; do
+    case $1 in
+    --quick)
+        export DEB_BUILD_OPTIONS="noopt nocheck"
+        export LIANA_PACKAGE_OPTIONS="-DLIANA_X86=OFF -DLIANA_KERNEL_OPTIMIZATION=-O0"
+        ;;
+    --folder)
+        folder=$2
+        shift
+        ;;
+    *) break ;;
+    esac
     shift
-    export DEB_BUILD_OPTIONS="noopt nocheck"
-    export LIANA_PACKAGE_OPTIONS="-DLIANA_X86=OFF -DLIANA_KERNEL_OPTIMIZATION=-O0"
-fi
+done
 export KINDS="${*:-packages tarball}"
 # A compiler cache would give the second build the objects of the first.
 export CCACHE_DISABLE=1
-folder=$(mktemp -d /var/tmp/liana-same-XXXXXX)
+rm -rf "$folder"
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 # One by git, and one by a copy without it, as from a source archive. Others may enter.
 chmod 755 "$folder"
@@ -35,9 +48,12 @@ echo "== the first build"
 (umask 022 && LANG=C TZ=UTC build "$folder/first/source" one)
 echo "== the second build"
 as_other=
-if [ "$(id -u)" -eq 0 ]; then
+other="setpriv --reuid 65534 --regid 65534 --clear-groups"
+if [ "$(id -u)" -eq 0 ] && $other test -x "$folder"; then
     chown -R 65534:65534 "$folder/the-second-one"
-    as_other="setpriv --reuid 65534 --regid 65534 --clear-groups"
+    as_other=$other
+else
+    echo "Both builds are by the same user: this one is not root, or others may not enter $folder."
 fi
 env HOME="$folder/the-second-one" USER=somebody LOGNAME=somebody LANG=de_DE.UTF-8 LC_ALL=de_DE.UTF-8 TZ=Asia/Tokyo \
     $as_other bash -c 'umask 077 && build "$1" two-with-a-longer-name' bash "$folder/the-second-one/another-name"

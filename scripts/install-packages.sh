@@ -7,7 +7,7 @@
 #   scripts/install-packages.sh --docs     and what `make docs` needs
 #   scripts/install-packages.sh --bench    and the peer of Debian's that `make bench` measures against
 #   scripts/install-packages.sh --packages   and what builds and tests Debian packages (make packages, check-packages, abi-check)
-#   scripts/install-packages.sh --compilers  and the other compilers of `make test-builds`
+#   scripts/install-packages.sh --compilers  and the compilers of `make check-compilers`
 #   scripts/install-packages.sh --arm64      and what `make check-arm64` needs
 # It says what cannot be installed, without root and sudo, or without the network. The status is 1 if liana cannot be
 # built then. Else it is 0: packages that the options ask for are missing, and the tests that need them are skipped.
@@ -35,8 +35,8 @@ docs="cmark-gfm"
 fuzz="clang-14 libclang-rt-14-dev"
 # Without OpenBLAS Debian's PyTorch multiplies matrices with the reference BLAS, 30 times slower.
 bench="python3 python3-torch python3-torchvision python3-numpy python3-pil libopenblas0-openmp"
-packages="debhelper dpkg-dev lintian mmdebstrap abigail-tools git libopenmpi-dev libmpich-dev"
-compilers="gcc-11 clang-15 clang-16 clang-19"
+packages="debhelper dh-python dpkg-dev lintian mmdebstrap abigail-tools git libopenmpi-dev libmpich-dev"
+compilers="gcc-11 gcc-12 clang-14 clang-15 clang-16 clang-19"
 # A Debian for arm64 is unpacked; its programs run under qemu.
 arm64="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user mmdebstrap"
 

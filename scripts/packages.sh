@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the Debian packages: liana, libliana1, libliana-dev, liana-doc, and those of debugging symbols.
+# Builds the Debian packages: liana, libliana1, libliana-dev, python3-liana, liana-doc, and those of debugging symbols.
 #   scripts/packages.sh [FOLDER]
 # FOLDER (default: build/packages) has then the packages, and build.log. It is made anew. The sources are those of
 # scripts/source_tree.sh; they are built in FOLDER/source, or in the folder PACKAGE_SOURCE.
@@ -42,6 +42,7 @@ if [ "$source" != "$folder/source" ]; then
         mv "$file" "$folder"
     done
 fi
+cd "$folder"
 [ -n "${KEEP_SOURCE:-}" ] || rm -rf "$source"
 # An override needs a reason, in debian/.
 lintian --fail-on error,warning --tag-display-limit 0 "$folder"/liana_*.changes

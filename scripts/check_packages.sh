@@ -60,7 +60,7 @@ found=$(inside "$debian" 'liana version')
 quietly 'cd /work && liana synth flowers classes=3 images=90 image_size=32 seed=1 --out flowers'
 cat >"$debian/work/tiny.yaml" <<TEXT
 data: {train: flowers/train, validation: flowers/val, class_names: flowers/classes.txt, image_size: [32, 32]}
-model: {layers: [{Conv2D: {filters: 8, kernel_size: 3, activation: relu}}, Flatten, Dense]}
+model: {layers: [{Conv2D: {filters: 8, kernel_size: 3, activation: relu}}, Flatten, {Dense: {units: 3}}]}
 train: {epochs: 2, batch_size: 16}
 output: run
 TEXT

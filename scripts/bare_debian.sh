@@ -12,7 +12,7 @@ bare_debian() {
         sed -n 's/ Debian$//p' | grep bookworm | sort -u | awk '{ print "deb " $1 " " $2 " " $3 }')
     [ -n "$archives" ] || fail "this machine's apt has no Debian 12 (bookworm) archive"
     proxy=$(apt-config dump Acquire::http::Proxy)
-    mmdebstrap --quiet --variant=apt ${2:+"--include=$2"} ${proxy:+"--aptopt=$proxy"} bookworm "$1" - <<<"$archives" ||
+    unshare --mount --propagation private mmdebstrap --quiet --variant=apt ${2:+"--include=$2"} ${proxy:+"--aptopt=$proxy"} bookworm "$1" - <<<"$archives" ||
         fail "mmdebstrap could not make a Debian"
     cp /etc/resolv.conf "$1/etc/resolv.conf"
 }

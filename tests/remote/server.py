@@ -135,6 +135,13 @@ def generation(key):
     return str(os.stat(os.path.join(FOLDER, key)).st_mtime_ns)
 
 
+def look(key):
+    """An object and its generation, of one moment: an old object with a new generation would let a writer through."""
+    with writing:
+        data = read(key)
+        return data, generation(key) if data is not None else "0"
+
+
 def encode(text, slash=""):
     return urllib.parse.quote(text, safe="-._~" + slash)
 
@@ -274,10 +281,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     # ---- web ----
 
     def web(self, key):
-        data = read(key)
+        data, number = look(key)
         if data is None:
             return self.answer(404, "nothing here", kind="text/plain")
-        self.send_bytes(data, [("ETag", '"%s"' % generation(key))], "ETag")
+        self.send_bytes(data, [("ETag", '"%s"' % number)], "ETag")
 
     # ---- Google ----
 
@@ -304,22 +311,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(200, json.dumps(page))
 
     def google_item(self, key):
-        data = read(key)
+        data, number = look(key)
         return {
             "name": key,
             "size": str(len(data)),
-            "generation": generation(key),
+            "generation": number,
             "crc32c": base64.b64encode(struct.pack(">I", crc32c(data))).decode(),
             "md5Hash": base64.b64encode(hashlib.md5(data).digest()).decode(),
         }
 
     def google_object(self, key, options):
-        data = read(key)
-        if data is None or ("generation" in options and options["generation"] != generation(key)):
+        data, number = look(key)
+        if data is None or ("generation" in options and options["generation"] != number):
             return self.answer(404, json.dumps({"error": {"code": 404, "message": "No such object: bucket/" + key}}))
         if options.get("alt") != "media":
             return self.answer(200, json.dumps(self.google_item(key)))
-        self.send_bytes(data, [("X-Goog-Generation", generation(key))], "X-Goog-Generation")
+        self.send_bytes(data, [("X-Goog-Generation", number)], "X-Goog-Generation")
 
     def google_refuses_writer(self, bucket):
         if self.headers.get("Authorization") not in ("Bearer token-given", "Bearer token-issued"):
@@ -335,7 +342,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def google_is_another(self, key, wanted):
         """Whether the object is not of the generation that was named: then that is answered."""
-        if wanted is None or wanted == (generation(key) if read(key) is not None else "0"):
+        if wanted is None or wanted == look(key)[1]:
             return False
         text = "At least one of the pre-conditions you specified did not hold."
         self.answer(412, json.dumps({"error": {"code": 412, "message": text}}))

@@ -60,11 +60,11 @@ found=$(inside "$debian" 'liana version')
 quietly 'cd /work && liana synth flowers classes=3 images=90 image_size=32 seed=1 --out flowers'
 cat >"$debian/work/tiny.yaml" <<TEXT
 data: {train: flowers/train, validation: flowers/val, class_names: flowers/classes.txt, image_size: [32, 32]}
-model: {layers: [{Conv2D: {filters: 8, kernel_size: 3, activation: relu}}, Flatten, {Dense: {units: 3}}]}
+model: {layers: [{Conv2D: {filters: 8, kernel_size: 3, activation: relu}}, Flatten, {Dense: {units: 3, activation: softmax}}]}
 train: {epochs: 2, batch_size: 16}
 output: run
 TEXT
-quietly 'cd /work && liana train tiny.yaml && liana evaluate run && liana predict run flowers/val --top 1 && liana report run --html'
+quietly 'cd /work && liana train tiny.yaml && liana evaluate run && liana predict run flowers/val --top 1 && liana report run && liana report run --html'
 for file in curves.png report.html model.json; do [ -s "$debian/work/run/$file" ] || fail "liana report left no $file"; done
 
 echo "== pages and completion"

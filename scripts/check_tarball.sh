@@ -33,7 +33,7 @@ set -eu
 cd "$2"
 "$1/bin/liana" synth flowers classes=3 images=90 image_size=32 seed=1 --out flowers
 "$1/bin/liana" train data.train=flowers/train data.validation=flowers/val data.class_names=flowers/classes.txt \
-    'data.image_size=[32, 32]' 'model.layers=[{Conv2D: {filters: 8, kernel_size: 3, activation: relu}}, Flatten, {Dense: {units: 3}}]' \
+    'data.image_size=[32, 32]' 'model.layers=[{Conv2D: {filters: 8, kernel_size: 3, activation: relu}}, Flatten, {Dense: {units: 3, activation: softmax}}]' \
     train.epochs=1 output=run
 "$1/bin/liana" report run --html
 if touch "$1/bin/file" 2>/dev/null; then echo "the folder is not read-only" >&2; exit 1; fi

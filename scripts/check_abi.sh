@@ -4,8 +4,9 @@
 # functions are allowed. With another SONAME everything is.
 #   scripts/check_abi.sh LIBRARY.so [--baseline FILE] [--headers FOLDER]
 #   scripts/check_abi.sh LIBRARY.so --write FILE
-# The library has debugging lines (make abi-check builds one). The baseline is abi/libliana.abi of the newest tag that HEAD
-# has; before the first one, that of the tree. --write writes one. docs/guides/releasing.md says when.
+# The library has debugging lines (make abi-check builds one). Without --baseline the library of the newest tag that HEAD has
+# is built beside it, with the options of cmake in ABI_OPTIONS; before the first tag there is nothing to compare with.
+# --write writes a baseline.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 library=$1
@@ -42,14 +43,19 @@ if [ -n "$write" ]; then
     exit 0
 fi
 if [ -z "$baseline" ]; then
-    baseline=$root/abi/libliana.abi
-    words="the tree's abi/libliana.abi (no release yet)"
-    tag=$(git -C "$root" describe --tags --abbrev=0 --match 'v[0-9]*.[0-9]*.[0-9]*' 2>/dev/null || true)
-    if [ -n "$tag" ] && git -C "$root" cat-file -e "$tag:abi/libliana.abi" 2>/dev/null; then
-        git -C "$root" show "$tag:abi/libliana.abi" >"$folder/tag.abi"
-        baseline=$folder/tag.abi
-        words=$tag
+    words=$(git -C "$root" describe --tags --abbrev=0 --match 'v[0-9]*.[0-9]*.[0-9]*' 2>/dev/null || true)
+    if [ -z "$words" ]; then
+        echo "no tag of a release yet: there is no interface to compare with"
+        exit 0
     fi
+    mkdir "$folder/source"
+    git -C "$root" archive "$words" | tar -C "$folder/source" -xf -
+    # shellcheck disable=SC2086 # words are meant
+    { cmake -S "$folder/source" -B "$folder/build" ${ABI_OPTIONS:-} &&
+        cmake --build "$folder/build" --parallel "${JOBS:-$(nproc)}" --target liana_shared; } >"$folder/log" 2>&1 ||
+        { tail -n 20 "$folder/log" >&2; echo "check_abi.sh: the library of $words cannot be built" >&2; exit 1; }
+    baseline=$folder/tag.abi
+    "$0" "$folder/build/libliana.so" --headers "$folder/source/include" --write "$baseline"
 else
     words=$baseline
 fi

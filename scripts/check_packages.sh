@@ -27,10 +27,10 @@ quietly() {
 
 echo "== a bare Debian"
 bare_debian "$debian" gcc,libc6-dev,pkg-config,cmake,make,man-db,bash-completion,zsh,fish
-mkdir -p "$debian/packages" "$debian/newer" "$debian/work"
+mkdir -p "$debian/packages" "$debian/newer" "$debian/trial"
 cp "$packages"/*.deb "$debian/packages"
 rm -f "$debian"/packages/*-dbgsym_*.deb
-cp "$root"/tests/install/{CMakeLists.txt,use_liana.c,ask_server.py} "$root/examples/line.c" "$debian/work"
+cp "$root"/tests/install/{CMakeLists.txt,use_liana.c,ask_server.py} "$root/examples/line.c" "$debian/trial"
 version=$(dpkg-deb -f "$debian"/packages/liana_*.deb Version)
 whole=${version/\~dev/-dev}
 
@@ -48,7 +48,7 @@ echo "== install"
 quietly 'apt-get update -q && apt-get install -y -q --no-install-recommends $(apt-get install -s /packages/*.deb |
     sed -n "s/^Inst \([^ ]*\).*/\1/p" | grep -vE "^(lib|python3-)?liana") && apt-get clean'
 snapshot() {
-    inside "$debian" "find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /work -o -path /var/cache -o -path /var/lib/dpkg \
+    inside "$debian" "find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /trial -o -path /var/cache -o -path /var/lib/dpkg \
         -o -path /var/lib/apt -o -path /var/log -o -path /tmp -o -path /root \) -prune -o -print | sort"
 }
 snapshot >"$folder/before"
@@ -57,15 +57,15 @@ quietly 'apt-get install -y -q /packages/*.deb'
 echo "== the command"
 found=$(inside "$debian" 'liana version')
 [ "$found" = "liana $whole" ] || fail "liana version: found '$found', expected 'liana $whole'"
-quietly 'cd /work && liana synth flowers classes=3 images=90 image_size=32 seed=1 --out flowers'
-cat >"$debian/work/tiny.yaml" <<TEXT
+quietly 'cd /trial && liana synth flowers classes=3 images=90 image_size=32 seed=1 --out flowers'
+cat >"$debian/trial/tiny.yaml" <<TEXT
 data: {train: flowers/train, validation: flowers/val, class_names: flowers/classes.txt, image_size: [32, 32]}
 model: {layers: [{Conv2D: {filters: 8, kernel_size: 3, activation: relu}}, Flatten, {Dense: {units: 3, activation: softmax}}]}
 train: {epochs: 2, batch_size: 16}
 output: run
 TEXT
-quietly 'cd /work && liana train tiny.yaml && liana evaluate run && liana predict run flowers/val --top 1 && liana report run && liana report run --html'
-for file in curves.png report.html model.json; do [ -s "$debian/work/run/$file" ] || fail "liana report left no $file"; done
+quietly 'cd /trial && liana train tiny.yaml && liana evaluate run && liana predict run flowers/val --top 1 && liana report run && liana report run --html'
+for file in curves.png report.html model.json; do [ -s "$debian/trial/run/$file" ] || fail "liana report left no $file"; done
 
 echo "== pages and completion"
 quietly 'man -w liana && man liana | grep -q "train"'
@@ -74,17 +74,17 @@ quietly "zsh -fc 'autoload -Uz compinit; compinit -u -D; [[ \$_comps[liana] == _
 quietly "fish -c 'complete -C \"liana tra\"' | grep -q ^train"
 
 echo "== programs"
-quietly "cd /work && gcc -std=c17 -Wall -Wextra -Werror use_liana.c -o use \$(pkg-config --cflags --libs liana) && ./use $whole"
-quietly "cd /work && readelf -d use | grep -q 'NEEDED.*libliana.so.1\]'"
-quietly 'cd /work && gcc -std=c17 -Wall -Wextra -Werror line.c -o line $(pkg-config --cflags --libs liana) && ./line | grep -q "^y = 3"'
-quietly "cd /work && gcc -std=c17 use_liana.c -o static \$(pkg-config --cflags liana) \$(pkg-config --static --libs liana |
+quietly "cd /trial && gcc -std=c17 -Wall -Wextra -Werror use_liana.c -o use \$(pkg-config --cflags --libs liana) && ./use $whole"
+quietly "cd /trial && readelf -d use | grep -q 'NEEDED.*libliana.so.1\]'"
+quietly 'cd /trial && gcc -std=c17 -Wall -Wextra -Werror line.c -o line $(pkg-config --cflags --libs liana) && ./line | grep -q "^y = 3"'
+quietly "cd /trial && gcc -std=c17 use_liana.c -o static \$(pkg-config --cflags liana) \$(pkg-config --static --libs liana |
     sed 's/-lliana/-Wl,-Bstatic -lliana -Wl,-Bdynamic/') && ./static $whole && ! readelf -d static | grep -q NEEDED.*libliana"
-quietly "cd /work && cmake -S . -B made && cmake --build made && made/use_liana $whole && made/use_static $whole"
+quietly "cd /trial && cmake -S . -B made && cmake --build made && made/use_liana $whole && made/use_static $whole"
 quietly '[ -s /usr/share/doc/liana/docs/guides/training.md ] && [ -s /usr/share/doc/liana/examples/mnist.c ] &&
     [ -s /usr/share/doc/libliana1/copyright ] && zcat /usr/share/doc/liana/changelog.gz | grep -q Changes'
 
 echo "== Python"
-quietly "cd /work && python3 -c '
+quietly "cd /trial && python3 -c '
 import liana, numpy
 model = liana.load(\"run\")
 row = model.predict(numpy.zeros((32, 32, 3), numpy.uint8))
@@ -94,7 +94,7 @@ assert liana.version() == \"$whole\", liana.version()'"
 echo "== an upgrade under a training and a server"
 # start NAME COMMAND: in that Debian and in the background, its output in $folder/NAME
 start() {
-    inside "$debian" "cd /work && exec $2" >"$folder/$1" 2>&1 &
+    inside "$debian" "cd /trial && exec $2" >"$folder/$1" 2>&1 &
     running="$running $!"
 }
 # wait_for NAME PATTERN WHAT: until the output has a line of the pattern
@@ -108,8 +108,8 @@ wait_for() {
 epochs() {
     grep -c '^epoch ' "$folder/training"
 }
-quietly 'cd /work && liana export run --to models/tiny/1 && mkdir later && cp -r models/tiny/1 later/2'
-python3 - "$debian/work" <<'TEXT'
+quietly 'cd /trial && liana export run --to models/tiny/1 && mkdir later && cp -r models/tiny/1 later/2'
+python3 - "$debian/trial" <<'TEXT'
 import glob, sys
 records = open(sorted(glob.glob(sys.argv[1] + '/flowers/val/*'))[0], 'rb').read()
 start = records.index(b'\xff\xd8\xff')
@@ -132,7 +132,7 @@ found=$(inside "$debian" "dpkg-query -W -f '\${Version}' libliana1")
 then=$(epochs)
 wait_for training "^epoch $((then + 3))/" "the training does not go on after the upgrade"
 # The server loads what it has not loaded before: another version of the model. No request may get no answer.
-mv "$debian/work/later/2" "$debian/work/models/tiny/2"
+mv "$debian/trial/later/2" "$debian/trial/models/tiny/2"
 for _ in $(seq 100); do
     if inside "$debian" "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:$port/v1/models/tiny\").read().decode())'" |
         tr -d ' \n' | grep -q '"version":"2","state":"AVAILABLE"'; then found=2; break; fi
@@ -140,7 +140,7 @@ for _ in $(seq 100); do
 done
 [ "$found" = 2 ] || fail "the server does not load a new version of the model after the upgrade: $(tail -n 5 "$folder/server")"
 sleep 1
-touch "$debian/work/stop"
+touch "$debian/trial/stop"
 wait "$client" || fail "a request was lost: $(cat "$folder/client")"
 tail -n 1 "$folder/client"
 # interrupt PROCESS: the command in it, its only child
@@ -159,12 +159,12 @@ end "$training"
 end "$server"
 case $status in 0 | 130) ;; *) fail "the stopped server ends with $status: $(tail -n 5 "$folder/server")" ;; esac
 running=
-stopped=$(ls "$debian/work/long/checkpoints" | sed 's/[^0-9]//g' | sort -n | tail -n 1)
-quietly "cd /work && status=0; timeout -s INT 5 liana train long --resume >resumed 2>&1 || status=\$?;
+stopped=$(ls "$debian/trial/long/checkpoints" | sed 's/[^0-9]//g' | sort -n | tail -n 1)
+quietly "cd /trial && status=0; timeout -s INT 5 liana train long --resume >resumed 2>&1 || status=\$?;
     case \$status in 124 | 130) ;; *) cat resumed; exit 1 ;; esac"
-resumed=$(ls "$debian/work/long/checkpoints" | sed 's/[^0-9]//g' | sort -n | tail -n 1)
+resumed=$(ls "$debian/trial/long/checkpoints" | sed 's/[^0-9]//g' | sort -n | tail -n 1)
 [ "$resumed" -gt "$stopped" ] || fail "the resumed training does not go on from the checkpoint $stopped"
-quietly 'cd /work && liana report long --html --curves && [ -s long/report.html ]'
+quietly 'cd /trial && liana report long --html --curves && [ -s long/report.html ]'
 
 echo "== removal"
 quietly "apt-get purge -y -q liana libliana1 libliana-dev python3-liana liana-doc && apt-get clean"

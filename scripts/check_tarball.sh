@@ -11,7 +11,7 @@ fail() {
     echo "check_tarball.sh: $*" >&2
     exit 1
 }
-mkdir "$folder/another place" "$folder/work"
+mkdir "$folder/another place" "$folder/trial"
 tar -C "$folder/another place" -xf "$tarball"
 there=$(ls -d "$folder/another place"/liana-*)
 for file in LICENSE LIBRARIES CHANGELOG.md bin/liana lib/libliana.so.1 include/liana/liana.h share/man/man1/liana.1 \
@@ -41,12 +41,12 @@ TEXT
 if [ "$(id -u)" -eq 0 ]; then
     # Permissions do not hold root.
     unshare --mount --propagation private sh -c 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && sh "$3" "$1" "$2"' \
-        sh "$there" "$folder/work" "$folder/tests.sh" >"$folder/log" 2>&1 || { cat "$folder/log"; fail "in a read-only folder"; }
+        sh "$there" "$folder/trial" "$folder/tests.sh" >"$folder/log" 2>&1 || { cat "$folder/log"; fail "in a read-only folder"; }
 else
     chmod -R a-w "$there"
-    sh "$folder/tests.sh" "$there" "$folder/work" >"$folder/log" 2>&1 || { cat "$folder/log"; fail "in a read-only folder"; }
+    sh "$folder/tests.sh" "$there" "$folder/trial" >"$folder/log" 2>&1 || { cat "$folder/log"; fail "in a read-only folder"; }
 fi
-[ -s "$folder/work/run/report.html" ] || fail "no report was written"
+[ -s "$folder/trial/run/report.html" ] || fail "no report was written"
 # A program finds it by the files that it has.
 PKG_CONFIG_LIBDIR="$there/lib/pkgconfig"
 export PKG_CONFIG_LIBDIR

@@ -1,3 +1,4 @@
+"""The task of docs/start/from-keras.md in Keras, which the page quotes."""
 import keras
 
 (images, labels), (test_images, test_labels) = keras.datasets.mnist.load_data()

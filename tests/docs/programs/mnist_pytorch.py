@@ -1,3 +1,4 @@
+"""The task of docs/start/from-pytorch.md in PyTorch, which the page quotes."""
 import torch
 from torch import nn
 from torchvision import datasets, transforms

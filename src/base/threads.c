@@ -162,8 +162,8 @@ void liana__pool_run(liana__pool *pool, size_t count, liana__task task, void *us
     pthread_mutex_lock(&pool->mutex);
     pool->generation++;
     pool->num_busy = pool->num_threads - 1;
-    pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->mutex);
+    pthread_cond_broadcast(&pool->wake); /* not under the mutex, which those who wake take first */
     claim_tasks(pool, 0);
     look_for_end(pool);
     pthread_mutex_lock(&pool->mutex);

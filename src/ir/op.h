@@ -246,14 +246,17 @@ void liana__cost_element_wise(const liana__node *node, liana__cost *cost);
 void liana__cost_reduction(const liana__node *node, liana__cost *cost);
 void liana__cost_result_only(const liana__node *node, liana__cost *cost);
 
-/* The number of tiles for `work`, of at least `least` each: 1 to `most`, and not more than are needed to keep many
- * threads busy. */
+/* The number of tiles for `work`, of about `least` or more each: 1 to `most`, and not more than are needed to keep many
+ * threads busy. Even numbers, and from 8 on multiples of 4, are shared by 2 or 4 threads without a rest. */
 static inline int64_t liana__count_tiles(double work, double least, int64_t most)
 {
-    enum { MOST_TILES = 32 };
-    double tiles = work / least;
+    enum { MOST_TILES = 32, MANY_TILES = 8 };
+    const double tiles = work / least;
     if (most > MOST_TILES) most = MOST_TILES;
-    return tiles < 2 ? 1 : tiles < (double)most ? (int64_t)tiles : most;
+    if (tiles < 2) return 1;
+    if (tiles >= (double)most) return most;
+    const int64_t unit = tiles < MANY_TILES ? 2 : 4, count = ((int64_t)tiles + unit - 1) / unit * unit;
+    return count < most ? count : most;
 }
 
 /* PART_NONE if the node cannot be computed in parts. */

@@ -170,13 +170,50 @@ static void test_workers_share(void **state)
     destroy(&p);
 }
 
+/* y = x + a b, of two weights: it is kept like one, follows either of them, and is no work of the team. */
+static void test_follows_two_weights(void **state)
+{
+    (void)state;
+    liana_graph *graph;
+    liana__executable *made;
+    float values[DEPTH];
+    assert_ok(liana_graph_create(context, &graph), &context->error);
+    liana_tensor x = liana_graph_input(graph, "x", LIANA_F32, liana_shape_of(DEPTH));
+    liana_tensor a = liana_graph_variable(graph, "a", LIANA_F32, liana_shape_of(DEPTH));
+    liana_tensor b = liana_graph_variable(graph, "b", LIANA_F32, liana_shape_of(DEPTH));
+    liana_graph_output(graph, "y", liana_op_add(x, liana_op_softmax(liana_op_multiply(a, b))));
+    assert_ok(device->backend->compile(device, graph, &made, &context->error), &context->error);
+    const liana__cpu_executable *executable = (const liana__cpu_executable *)made;
+    assert_int_equal(executable->kept.num_blocks, 2); /* the product, and its softmax */
+    liana__buffer *input = new_buffer(liana_shape_of(DEPTH)), *result = new_buffer(liana_shape_of(DEPTH));
+    liana__buffer *weights[] = {new_buffer(liana_shape_of(DEPTH)), new_buffer(liana_shape_of(DEPTH))};
+    fill(input, 3);
+    for (int round = 0; round < 6; round++) {
+        float other[DEPTH], sum = 0;
+        for (int i = 0; i < DEPTH; i++) other[i] = round % 2 ? (float)i / 8 : (float)(round - i) / 4;
+        fill(weights[round % 2], 1.0f);
+        assert_ok(liana__host_buffer_write(weights[1 - round % 2], other, &context->error), &context->error);
+        const bool together = round > 2;
+        liana_status status = together ? liana__cpu_execute_together(made, &input, weights, &result, &context->error)
+                                       : liana__cpu_execute(made, 0, &input, weights, &result, &context->error);
+        assert_ok(status, &context->error);
+        assert_ok(device->backend->download(result, values, &context->error), &context->error);
+        for (int i = 0; i < DEPTH; i++) sum += expf(other[i]);
+        for (int i = 0; i < DEPTH; i++) assert_float_equal(values[i], 3 + expf(other[i]) / sum, 1e-5f);
+    }
+    device->backend->executable_destroy(made);
+    device->backend->buffer_destroy(input);
+    device->backend->buffer_destroy(result);
+    for (int i = 0; i < 2; i++) device->backend->buffer_destroy(weights[i]);
+    liana_graph_destroy(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_follows_the_weights),
-        cmocka_unit_test(test_follows_the_buffer),
-        cmocka_unit_test(test_follows_assignments),
-        cmocka_unit_test(test_workers_share),
+        cmocka_unit_test(test_follows_the_weights), cmocka_unit_test(test_follows_the_buffer),
+        cmocka_unit_test(test_follows_assignments), cmocka_unit_test(test_workers_share),
+        cmocka_unit_test(test_follows_two_weights),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -713,6 +713,9 @@ def metrics_and_health():
         text = content.decode()
         expect_in('liana_serve_requests_total{model="table",method="predict",code="200"} 3\n', text, 'metrics')
         expect_in('liana_serve_requests_total{model="table",method="predict",code="400"} 1\n', text, 'metrics')
+        nameless = set(re.findall(r'liana_serve_([a-z_]+)\{model=""', text))
+        expect(nameless <= {'requests_total', 'request_seconds_bucket', 'request_seconds_sum', 'request_seconds_count'}, True,
+               f'what is told of requests of no model: {nameless}')
         kinds = {}
         for line in text.splitlines():
             if line.startswith('# TYPE '):

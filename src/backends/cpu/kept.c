@@ -7,16 +7,31 @@
 
 #include <stdlib.h>
 
+/* Inputs that are all there before an execution begins. Where weights are trained, a value of several of them changes
+ * with each step, and those who need it share the work. */
+static bool has_kept_inputs(const liana__cpu_executable *executable, const liana__node *node)
+{
+    const bool is_trained = executable->graph->first_gradient > 0;
+    if (node->num_inputs == 0 || (node->num_inputs > 1 && is_trained)) return false;
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
+        const liana__node *source = liana__cpu_find_source(node->inputs[i]);
+        if (!liana__is_variable(source) && !executable->kept.nodes[source->id]) return false;
+    }
+    return true;
+}
+
 /* Keeps a node that runs whole and alone, and is not larger than its weights; otherwise recomputing is cheaper. */
 static bool is_worth_keeping(const liana__cpu_executable *executable, const liana__node *node)
 {
     const liana__segment *segment = liana__execution_order_segment(&executable->schedule, node->id);
-    if (!liana__is_of_weights(node) || segment->end != segment->begin + 1) return false;
+    size_t bytes = 0;
+    if (segment->end != segment->begin + 1 || !has_kept_inputs(executable, node)) return false;
     if (liana__segment_is_sliced(segment) || node->op->placement == LIANA__PLACE_ALIAS) return false;
     if (liana__is_cast_twice(executable->graph, node)) return false;
-    const liana__node *input = node->inputs[0], *source = liana__cpu_find_source(input);
-    if (!liana__is_variable(source) && !executable->kept.nodes[source->id]) return false;
-    return liana__byte_size(node->dtype, &node->shape) <= liana__byte_size(input->dtype, &input->shape);
+    for (uint32_t i = 0; i < node->num_inputs; i++) {
+        bytes += liana__byte_size(node->inputs[i]->dtype, &node->inputs[i]->shape);
+    }
+    return liana__byte_size(node->dtype, &node->shape) <= bytes;
 }
 
 static void choose_nodes(liana__cpu_executable *executable)

@@ -92,7 +92,6 @@ static liana__cpu_phase phase_at(const liana__cpu_executable *executable, size_t
     const liana__cpu_segment *segment = &executable->segments[first];
     const liana__cpu_step *step = &executable->steps[segment->first_step];
     liana__cpu_phase phase = {.first_segment = first, .end_segment = first + 1, .num_tasks = 1};
-    if (segment->kept) return phase;
     if (segment->num_slices > 1) {
         if (segment->independent) phase.num_tasks = segment->num_slices;
     } else if (segment->end_step == segment->first_step + 1 && step->num_tiles > 1) {
@@ -109,6 +108,7 @@ static liana_status list_phases(liana__cpu_executable *executable, liana__error 
     executable->progress = liana__arena_allocate(&executable->arena, most * sizeof *executable->progress);
     if (!executable->phases || !executable->progress) return liana__fail_memory(error, "an executable");
     for (size_t i = 0; i < executable->num_segments; i++) {
+        if (executable->segments[i].kept) continue;
         const liana__cpu_phase phase = phase_at(executable, i);
         liana__cpu_phase *before = executable->num_phases ? &executable->phases[executable->num_phases - 1] : NULL;
         if (before && before->num_tasks == 1 && phase.num_tasks == 1) {

@@ -33,12 +33,13 @@ struct liana__batcher {
     const liana__batch_model *model;
     liana__batcher_options options;
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t grown, left; /* more waits; the worker is to lead */
     pthread_t worker;
     bool has_worker, closes;
+    bool is_led;
     waiting_request *first, **last; /* a part of the first may be taken already */
     int64_t num_waiting;            /* examples not yet taken */
-    /* The worker's. */
+    /* The leader's. */
     void *inputs[LIANA_MAX_COMPONENTS]; /* [batch_size, ...] */
     float *outputs;
     batch_part *parts; /* [batch_size] */
@@ -53,20 +54,17 @@ static struct timespec moment_after(double seconds)
     return (struct timespec){at.tv_sec + (time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
 }
 
-/* ---- the worker: taking ---- */
+/* ---- the leader: taking ---- */
 
-/* Waits until there is something to run, and for more if a timeout says so. False: the batcher closes. */
-static bool wait_for_work(liana__batcher *own)
+/* Waits for more if a timeout says so. */
+static void wait_for_more(liana__batcher *own)
 {
-    while (!own->first && !own->closes) pthread_cond_wait(&own->changed, &own->lock);
-    if (!own->first) return false;
-    while (own->first && own->num_waiting < own->model->batch_size && !own->closes) {
+    while (own->first && own->num_waiting < own->model->batch_size) {
         const double left = own->first->since + own->options.timeout - liana__clock_seconds();
-        if (left <= 0) break;
+        if (left <= 0) return;
         const struct timespec until = moment_after(left);
-        pthread_cond_timedwait(&own->changed, &own->lock, &until);
+        pthread_cond_timedwait(&own->grown, &own->lock, &until);
     }
-    return true;
 }
 
 /* Fills the batch with what waits longest. */
@@ -89,7 +87,7 @@ static int64_t take_parts(liana__batcher *own)
     return count;
 }
 
-/* ---- the worker: running ---- */
+/* ---- the leader: running ---- */
 
 static liana_status run_part(liana__batcher *own, const batch_part *part, liana__error *error)
 {
@@ -144,21 +142,38 @@ static void run_batch(liana__batcher *own, int64_t count)
     if (own->options.on_batch) own->options.on_batch(own->options.user, count, liana__clock_seconds() - begin);
 }
 
+static void end_parts(liana__batcher *own)
+{
+    for (int64_t p = 0; p < own->num_parts; p++) {
+        waiting_request *request = own->parts[p].request;
+        request->done += own->parts[p].count;
+        if (request->done < request->count) continue;
+        request->has_ended = true;
+        pthread_cond_signal(&request->ended);
+    }
+}
+
+static void lead_batch(liana__batcher *own)
+{
+    own->is_led = true;
+    wait_for_more(own);
+    const int64_t count = take_parts(own);
+    pthread_mutex_unlock(&own->lock);
+    run_batch(own, count);
+    pthread_mutex_lock(&own->lock);
+    end_parts(own);
+    own->is_led = false;
+}
+
 static void *work(void *user)
 {
     liana__batcher *own = user;
     pthread_mutex_lock(&own->lock);
-    while (wait_for_work(own)) {
-        const int64_t count = take_parts(own);
-        pthread_mutex_unlock(&own->lock);
-        if (count) run_batch(own, count);
-        pthread_mutex_lock(&own->lock);
-        for (int64_t p = 0; p < own->num_parts; p++) {
-            waiting_request *request = own->parts[p].request;
-            request->done += own->parts[p].count;
-            if (request->done < request->count) continue;
-            request->has_ended = true;
-            pthread_cond_signal(&request->ended);
+    while (!own->closes) {
+        if (own->first && !own->is_led) {
+            lead_batch(own);
+        } else {
+            pthread_cond_wait(&own->left, &own->lock);
         }
     }
     pthread_mutex_unlock(&own->lock);
@@ -181,18 +196,40 @@ static void withdraw(liana__batcher *own, waiting_request *request)
     request->has_ended = true;
 }
 
+/* False: its time is over, and nobody has begun it. */
+static bool may_wait(const liana__batcher *own, const waiting_request *request)
+{
+    const double seconds = own->options.max_seconds;
+    return request->begun || seconds <= 0 || liana__clock_seconds() < request->since + seconds;
+}
+
+static void wait_for_turn(liana__batcher *own, waiting_request *request)
+{
+    if (request->begun || own->options.max_seconds <= 0) {
+        pthread_cond_wait(&request->ended, &own->lock);
+    } else {
+        const double left = request->since + own->options.max_seconds - liana__clock_seconds();
+        const struct timespec until = moment_after(left);
+        pthread_cond_timedwait(&request->ended, &own->lock, &until);
+    }
+}
+
 static void wait_for_end(liana__batcher *own, waiting_request *request)
 {
-    const struct timespec until = moment_after(own->options.max_seconds);
-    int waited = own->options.max_seconds > 0 ? 0 : -1;
     while (!request->has_ended) {
-        if (waited == 0) {
-            waited = pthread_cond_timedwait(&request->ended, &own->lock, &until);
+        if (may_wait(own, request)) {
+            wait_for_turn(own, request);
         } else {
-            if (waited > 0 && !request->begun) withdraw(own, request);
-            if (!request->has_ended) pthread_cond_wait(&request->ended, &own->lock);
+            withdraw(own, request);
         }
     }
+}
+
+/* A request that is first leads until it has its own answer. What others ask meanwhile is the worker's. */
+static void lead_first(liana__batcher *own, const waiting_request *request)
+{
+    while (!request->has_ended) lead_batch(own);
+    if (own->first) pthread_cond_signal(&own->left);
 }
 
 liana_status liana__batcher_run(liana__batcher *own, const void *const *arrays, int64_t count, float *outputs,
@@ -212,11 +249,16 @@ liana_status liana__batcher_run(liana__batcher *own, const void *const *arrays, 
     pthread_cond_init(&request.ended, &attributes);
     pthread_condattr_destroy(&attributes);
     request.since = liana__clock_seconds();
+    const bool leads = !own->first && !own->is_led;
     *own->last = &request;
     own->last = &request.after;
     own->num_waiting += count;
-    pthread_cond_signal(&own->changed);
-    wait_for_end(own, &request);
+    pthread_cond_signal(&own->grown);
+    if (leads) {
+        lead_first(own, &request);
+    } else {
+        wait_for_end(own, &request);
+    }
     pthread_mutex_unlock(&own->lock);
     pthread_cond_destroy(&request.ended);
     return request.status;
@@ -262,7 +304,8 @@ liana_status liana__batcher_open(const liana__batch_model *model, const liana__b
     pthread_mutex_init(&own->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&own->changed, &attributes);
+    pthread_cond_init(&own->grown, &attributes);
+    pthread_cond_init(&own->left, NULL);
     pthread_condattr_destroy(&attributes);
     const liana_status status = start(own, error);
     if (status == LIANA_OK) *batcher = own;
@@ -275,10 +318,11 @@ void liana__batcher_close(liana__batcher *own)
     if (!own) return;
     pthread_mutex_lock(&own->lock);
     own->closes = true;
-    pthread_cond_broadcast(&own->changed);
+    pthread_cond_signal(&own->left);
     pthread_mutex_unlock(&own->lock);
     if (own->has_worker) pthread_join(own->worker, NULL);
-    pthread_cond_destroy(&own->changed);
+    pthread_cond_destroy(&own->left);
+    pthread_cond_destroy(&own->grown);
     pthread_mutex_destroy(&own->lock);
     for (size_t i = 0; i < LIANA_MAX_COMPONENTS; i++) free(own->inputs[i]);
     free(own->outputs);

@@ -183,19 +183,19 @@ void liana__serve_metrics_add(liana__text *text, liana__model_metrics *const *mo
     for (size_t i = 0; i < count; i++)
         add_histogram(text, "request_seconds", models[i], &models[i]->seconds, second_bounds);
     add_head(text, "run_seconds", "histogram", "Time of a batch in the model.");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 1; i < count; i++)
         add_histogram(text, "run_seconds", models[i], &models[i]->run_seconds, second_bounds);
     add_head(text, "batch_examples", "histogram", "Examples in a batch.");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 1; i < count; i++)
         add_histogram(text, "batch_examples", models[i], &models[i]->batches, batch_bounds);
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         add_head(text, counts[c].name, "counter", counts[c].help);
-        for (size_t i = 0; i < count; i++) add_count(text, counts[c].name, models[i], counts[c].of(models[i]));
+        for (size_t i = 1; i < count; i++) add_count(text, counts[c].name, models[i], counts[c].of(models[i]));
     }
     for (size_t i = 0; i < count; i++) pthread_mutex_unlock(&models[i]->lock);
     add_head(text, "waiting_examples", "gauge", "Examples that wait for a batch.");
-    for (size_t i = 0; i < count; i++) add_count(text, "waiting_examples", models[i], (uint64_t)gauges->waiting[i]);
+    for (size_t i = 1; i < count; i++) add_count(text, "waiting_examples", models[i], (uint64_t)gauges->waiting[i]);
     add_head(text, "available_versions", "gauge", "Versions that answer.");
-    for (size_t i = 0; i < count; i++) add_count(text, "available_versions", models[i], (uint64_t)gauges->versions[i]);
+    for (size_t i = 1; i < count; i++) add_count(text, "available_versions", models[i], (uint64_t)gauges->versions[i]);
     add_gauges(text, gauges);
 }

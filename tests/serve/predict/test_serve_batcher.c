@@ -18,6 +18,7 @@ typedef struct fake_model {
     pthread_cond_t changed;
     bool is_held; /* runs wait */
     atomic_int runs, largest, waits;
+    pthread_t last; /* the thread of the last run */
 } fake_model;
 
 static liana_status run(void *user, const void *const *arrays, int64_t count, float *outputs, liana__error *error)
@@ -27,6 +28,7 @@ static liana_status run(void *user, const void *const *arrays, int64_t count, fl
     pthread_mutex_lock(&own->lock);
     atomic_fetch_add(&own->waits, 1);
     while (own->is_held) pthread_cond_wait(&own->changed, &own->lock);
+    own->last = pthread_self();
     pthread_mutex_unlock(&own->lock);
     atomic_fetch_add(&own->runs, 1);
     if (count > atomic_load(&own->largest)) atomic_store(&own->largest, (int)count);
@@ -183,6 +185,33 @@ static void test_together(void **state)
     tear_down(&own);
 }
 
+/* A request that is alone runs on its own thread, one that came while the model ran on the worker's. */
+static void test_alone(void **state)
+{
+    trial own;
+    asker first, second;
+    liana__error error;
+    float outputs[3 * BATCH];
+    (void)state;
+    set_up(&own, 0, 100, 0);
+    assert_ok(ask(&own, 1, 3 * BATCH, outputs, &error), &error);
+    assert_true(pthread_equal(own.fake.last, pthread_self()));
+    assert_int_equal(atomic_load(&own.fake.runs), 3);
+    hold(&own, true);
+    begin(&first, &own, 1, 1);
+    wait_until(atomic_load(&own.fake.waits) == 4);
+    begin(&second, &own, 2, 2);
+    wait_until(liana__batcher_waiting(own.batcher) == 2);
+    hold(&own, false);
+    end(&first, LIANA_OK);
+    end(&second, LIANA_OK);
+    assert_int_equal(atomic_load(&own.fake.runs), 5);
+    assert_false(pthread_equal(own.fake.last, first.thread) || pthread_equal(own.fake.last, second.thread));
+    assert_ok(ask(&own, 5, 1, outputs, &error), &error);
+    assert_true(pthread_equal(own.fake.last, pthread_self()));
+    tear_down(&own);
+}
+
 static void test_full_queue(void **state)
 {
     trial own;
@@ -228,10 +257,8 @@ static void test_long_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_at_once),
-        cmocka_unit_test(test_together),
-        cmocka_unit_test(test_full_queue),
-        cmocka_unit_test(test_long_wait),
+        cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_together),  cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_full_queue),   cmocka_unit_test(test_long_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

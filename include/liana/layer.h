@@ -73,6 +73,12 @@ enum { LIANA_MAX_LAYER_INPUTS = 16 };
     _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Winitializer-overrides\"") \
         _Pragma("clang diagnostic ignored \"-Wmissing-braces\"")
 #define LIANA_OPTIONS_END_ _Pragma("clang diagnostic pop")
+#elif __GNUC__ < 12
+/* GCC 11 takes no pragma in an argument of a macro, where a builder may stand. The warnings are off from here on. */
+#pragma GCC diagnostic ignored "-Woverride-init"
+#pragma GCC diagnostic ignored "-Wmissing-braces"
+#define LIANA_OPTIONS_BEGIN_
+#define LIANA_OPTIONS_END_
 #else
 #define LIANA_OPTIONS_BEGIN_                                                             \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Woverride-init\"") \

@@ -113,7 +113,7 @@ LIANA_API liana_predictor_port liana_predictor_output(const liana_predictor *pre
 /* ---- running ---- */
 
 /* Predicts a batch of 1 to batch_size examples. `arrays` are the model's inputs by name, [batch, ...] each, as
- * liana_predictor_input says; the array of an only input may have any name. Images are u8 or f32 pixels, 0 to 255, of
+ * liana_predictor_input says; the array of an only input may have any name, or none. Images are u8 or f32 pixels, 0 to 255, of
  * the model's size; nothing is resized. `outputs` receives [batch, num_values]. Arrays are borrowed during the call.
  *
  * Errors: INVALID_ARGUMENT (an array that is missing, unknown, or has another dtype or shape; too many examples),

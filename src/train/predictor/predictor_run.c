@@ -58,9 +58,8 @@ liana_status liana__predictor_run_rows(liana_predictor *own, liana__batch *batch
 static bool is_for(const liana_predictor *own, const liana__predictor_input *input, const liana_array *array,
                    size_t num_arrays)
 {
-    if (!array->name) return false;
-    if (strcmp(array->name, input->port.name) == 0) return true;
-    return own->facts.num_inputs == 1 && num_arrays == 1;
+    if (own->facts.num_inputs == 1 && num_arrays == 1) return true;
+    return array->name && strcmp(array->name, input->port.name) == 0;
 }
 
 static liana_status find_array(const liana_predictor *own, const liana__predictor_input *input,
@@ -92,11 +91,12 @@ static liana_status check_array(const liana__predictor_input *input, const liana
     liana_shape expected = input->port.shape;
     const bool is_known = array->dtype >= 0 && array->dtype <= LIANA_STRING && array->shape.rank >= 1 &&
                           array->shape.rank <= LIANA_MAX_RANK;
+    const char *name = array->name ? array->name : input->port.name;
     expected.dims[0] = count;
-    if (!array->data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array '%.60s' has no data", array->name);
+    if (!array->data) return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array '%.60s' has no data", name);
     if (is_known && has_dtype(input, array->dtype) && liana_shape_equal(&array->shape, &expected)) return LIANA_OK;
     const liana_array wanted = {.dtype = input->port.dtype, .shape = expected};
-    return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array '%.60s' is %s, expected %s%s", array->name,
+    return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array '%.60s' is %s, expected %s%s", name,
                        liana__array_show(array).text, liana__array_show(&wanted).text,
                        input->port.is_image ? " or the same of f32" : "");
 }
@@ -230,8 +230,11 @@ static liana_status check_arrays(const liana_predictor *own, const liana_array *
             is_used |= is_for(own, &own->inputs[k], &arrays[i], num_arrays);
         }
         if (is_used) continue;
-        return liana__fail(error, LIANA_INVALID_ARGUMENT, "the array '%.60s' is no input of the model",
-                           arrays[i].name ? arrays[i].name : "");
+        const bool has_name = arrays[i].name && *arrays[i].name;
+        return liana__fail(error, LIANA_INVALID_ARGUMENT,
+                           "array %zu %s%.60s%s is no input of the model: expected %zu arrays, the first is '%s'", i,
+                           has_name ? "'" : "without a name", has_name ? arrays[i].name : "", has_name ? "'" : "",
+                           own->facts.num_inputs, own->inputs[0].port.name);
     }
     const int64_t count = num_arrays && arrays[0].shape.rank >= 1 ? arrays[0].shape.dims[0] : 0;
     return liana__predictor_check_count(own, count, "examples", error);

@@ -162,9 +162,19 @@ static void test_bad_input_is_refused_and_named(void **state)
     stopped(predictor, liana_predictor_run_encoded(predictor, files, 1, outputs[0]), LIANA_INVALID_DATA, "image 0");
     const liana_pixels nothing = {NULL, 3, 3, 1, 0};
     stopped(predictor, liana_predictor_run_images(predictor, &nothing, 1, outputs[0]), LIANA_INVALID_ARGUMENT, "NULL");
-    /* It can be used again. */
+    /* It can be used again. The array of an only input needs no name. */
+    float unnamed[4][CLASSES];
     array = images_of(&own, 0, 4);
     ran(predictor, liana_predictor_run(predictor, &array, 1, outputs[0]));
+    array.name = NULL;
+    ran(predictor, liana_predictor_run(predictor, &array, 1, unnamed[0]));
+    assert_memory_equal(unnamed, outputs, sizeof outputs);
+    array.dtype = LIANA_S32;
+    stopped(predictor, liana_predictor_run(predictor, &array, 1, outputs[0]), LIANA_INVALID_ARGUMENT,
+            "the array 'input_1' is s32");
+    array.data = NULL;
+    stopped(predictor, liana_predictor_run(predictor, &array, 1, outputs[0]), LIANA_INVALID_ARGUMENT,
+            "the array 'input_1' has no data");
     liana_predictor_close(predictor);
     tear_down(&own);
 }

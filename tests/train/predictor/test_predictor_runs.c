@@ -353,7 +353,10 @@ static void test_several_inputs_and_outputs(void **state)
     assert_says(liana_predictor_message(predictor), "no array for the input 'ids'");
     arrays[0].name = "other";
     assert_int_equal(liana_predictor_run(predictor, arrays, 2, outputs[0]), LIANA_INVALID_ARGUMENT);
-    assert_says(liana_predictor_message(predictor), "'other' is no input");
+    assert_says(liana_predictor_message(predictor), "array 0 'other' is no input of the model: expected 2 arrays");
+    arrays[0].name = NULL;
+    assert_int_equal(liana_predictor_run(predictor, arrays, 2, outputs[0]), LIANA_INVALID_ARGUMENT);
+    assert_says(liana_predictor_message(predictor), "array 0 without a name is no input");
     const liana_pixels image = {(const unsigned char *)sizes, 2, 2, 1, 0};
     assert_int_equal(liana_predictor_run_images(predictor, &image, 1, outputs[0]), LIANA_INVALID_ARGUMENT);
     assert_says(liana_predictor_message(predictor), "does not take pixels");

@@ -12,16 +12,9 @@ build=$(cd "${1:-build}" && pwd)
 cd "$here/.."
 . tests/checks/needs.sh
 need_peer onnx
+. tests/checks/beside.sh
 seconds=${SECONDS_EACH:-5}
 threads=${THREADS:-2}
-folder=$(mktemp -d)
-server=
-end() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null || true
-    wait
-    rm -rf "$folder"
-}
-trap end EXIT
 "$build/liana" synth flowers --out "$folder/data" images=12 classes=3 image_size=224 >/dev/null
 "$build/liana" train "data.train=$folder/data/train/*.tfrec" "data.validation=$folder/data/val/*.tfrec" \
     model.base=MobileNetV2 train.epochs=1 train.batch_size=4 train.precision=float32 --out "$folder/run" \
@@ -35,14 +28,8 @@ start = records.index(b'\xff\xd8\xff')
 open(sys.argv[1] + '/photo.jpg', 'wb').write(records[start:records.index(b'\xff\xd9', start) + 2])
 PY
 "$build/liana" serve "model=$folder/run" --port 0 --threads "$threads" --quiet >"$folder/served" 2>&1 &
-server=$!
-tries=0
-until grep -q '^listening at' "$folder/served"; do
-    tries=$((tries + 1))
-    if [ $tries -gt 600 ] || ! kill -0 "$server" 2>/dev/null; then cat "$folder/served" >&2; exit 1; fi
-    sleep 0.1
-done
-port=$(sed -n 's/^listening at .*:\([0-9]*\)\/$/\1/p' "$folder/served")
+beside=$!
+port=$(wait_for_line 'listening at ' "$folder/served" | sed 's/.*:\([0-9]*\)\/$/\1/')
 turn=0
 while [ $turn -lt "${TURNS:-3}" ]; do
     turn=$((turn + 1))

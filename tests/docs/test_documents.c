@@ -340,25 +340,12 @@ static void test_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions_as_layers),
-        cmocka_unit_test(test_states_of_a_decoder),
-        cmocka_unit_test(test_inputs_and_outputs),
-        cmocka_unit_test(test_reused_and_nested),
-        cmocka_unit_test(test_a_model_on_tensors),
-        cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_losses_of_outputs),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_predictors_of_threads),
-        cmocka_unit_test(test_an_onnx_file),
+        cmocka_unit_test(test_functions_as_layers),   cmocka_unit_test(test_states_of_a_decoder),
+        cmocka_unit_test(test_inputs_and_outputs),    cmocka_unit_test(test_reused_and_nested),
+        cmocka_unit_test(test_a_model_on_tensors),    cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_losses_of_outputs),     cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_predictors_of_threads), cmocka_unit_test(test_an_onnx_file),
         cmocka_unit_test(test_names_of_imagenet),
-        cmocka_unit_test(test_functions_as_layers),
-        cmocka_unit_test(test_states_of_a_decoder),
-        cmocka_unit_test(test_inputs_and_outputs),
-        cmocka_unit_test(test_reused_and_nested),
-        cmocka_unit_test(test_a_model_on_tensors),
-        cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_losses_of_outputs),
-        cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -185,17 +185,24 @@ static void test_versions(void **state)
     assert_int_equal(atomic_load(&num_open), 0);
 }
 
-static void test_bad_versions(void **state)
+/* The model m with its version 1, which answers 1. */
+static liana__registry *open_one(void)
 {
     liana__registry *registry;
     liana__registry_options options = options_of();
-    (void)state;
     liana__test_folder();
     write_model("m/1", "1");
     const liana__model_place place = {"m", liana__test_path("m")};
     options.places = &place;
     options.num_places = 1;
     assert_ok(liana__registry_open(&options, &registry, &error), &error);
+    return registry;
+}
+
+static void test_bad_versions(void **state)
+{
+    (void)state;
+    liana__registry *registry = open_one();
     write_model("m/2", "-1");
     poll_twice(registry);
     assert_near(answer_of(registry, "m", -1), 1, 0);
@@ -225,15 +232,8 @@ static void test_sums(void **state)
 {
     /* printf 5 | sha256sum */
     static const char sums[] = "ef2d127de37b942baad06145e54b0c619a1f22327b2ebbcfbec78f5564afe39d  model.json\n";
-    liana__registry *registry;
-    liana__registry_options options = options_of();
     (void)state;
-    liana__test_folder();
-    write_model("m/1", "1");
-    const liana__model_place place = {"m", liana__test_path("m")};
-    options.places = &place;
-    options.num_places = 1;
-    assert_ok(liana__registry_open(&options, &registry, &error), &error);
+    liana__registry *registry = open_one();
     write_model("m/2", "4");
     liana__test_write("m/2/SHA256SUMS", sums, sizeof sums - 1);
     poll_twice(registry);

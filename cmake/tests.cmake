@@ -16,6 +16,12 @@ target_link_libraries(liana_test_harness PUBLIC liana_internal liana_options Pkg
 target_include_directories(liana_test_harness PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(liana_test_harness PUBLIC LIANA_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   LIANA_COMMAND="$<TARGET_FILE_DIR:liana_internal>/liana")
+# What runs a program of another machine, as strings of C with a comma behind each.
+set(LIANA_TEST_EMULATOR)
+foreach(word ${CMAKE_CROSSCOMPILING_EMULATOR})
+  string(APPEND LIANA_TEST_EMULATOR "\"${word}\",")
+endforeach()
+target_compile_definitions(liana_test_harness PRIVATE "LIANA_TEST_EMULATOR=${LIANA_TEST_EMULATOR}")
 set(LIANA_PEERS_ENVIRONMENT)
 if(LIANA_SANITIZE)
   set(LIANA_PEERS_ENVIRONMENT

@@ -36,6 +36,6 @@ cmake -S . -B "$build" $(command -v ninja >/dev/null && echo -G Ninja) -DCMAKE_S
     -DLIANA_WERROR=ON -DBUILD_SHARED_LIBS=ON --log-level=WARNING -Wno-dev
 tests=${*:-$(find tests/base tests/ops tests/layers -name 'test_*.c' -exec basename {} .c \; | sort)}
 # shellcheck disable=SC2086 # words are meant
-cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target $tests
+cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target liana $tests
 # qemu computes a hundred times slower than the machine.
 ctest --test-dir "$build" --output-on-failure --timeout 3600 -R "^($(echo $tests | tr ' ' '|'))\$"

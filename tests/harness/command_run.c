@@ -44,9 +44,12 @@ static void name_output(const char *stem, const char *name, char path[512])
 
 pid_t liana__test_spawn_as(const char *name, const char *const *words, const char *const *environment)
 {
-    const char *argv[MOST_WORDS] = {LIANA_COMMAND};
+    static const char *const program[] = {LIANA_TEST_EMULATOR LIANA_COMMAND};
+    const char *argv[MOST_WORDS] = {NULL};
     char out[512], err[512];
-    for (int i = 1; *words; words++) argv[i++] = *words;
+    int count = 0;
+    for (size_t i = 0; i < sizeof program / sizeof *program; i++) argv[count++] = program[i];
+    for (; *words; words++) argv[count++] = *words;
     name_output("out", name, out);
     name_output("err", name, err);
     fflush(NULL);
@@ -56,7 +59,7 @@ pid_t liana__test_spawn_as(const char *name, const char *const *words, const cha
     become(out, STDOUT_FILENO);
     become(err, STDERR_FILENO);
     for (; environment && *environment; environment++) putenv((char *)*environment);
-    execv(LIANA_COMMAND, (char *const *)argv);
+    execvp(argv[0], (char *const *)argv);
     _exit(127);
 }
 

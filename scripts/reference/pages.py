@@ -39,7 +39,7 @@ def plain(text):
 
 def sentence(text):
     """A meaning from the tables as a sentence."""
-    first = text[:1].upper() if re.match(r"[a-z]{2,} [a-z]", text) else text[:1]
+    first = text[:1].upper() if re.match(r"(a|[a-z]{2,},?) [a-z]", text) else text[:1]
     return plain(first + text[1:]).rstrip(".") + "."
 
 

@@ -85,11 +85,6 @@ target_compile_definitions(liana_options INTERFACE _GNU_SOURCE LIANA_VERSION="${
   $<$<BOOL:${LIANA_REMOTE}>:LIANA_HAVE_REMOTE> $<$<BOOL:${LIANA_ZMQ}>:LIANA_HAVE_ZMQ>)
 target_compile_options(liana_options INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
   -Wpointer-arith -Wundef -Wformat=2 -fno-math-errno -ffp-contract=off -fno-semantic-interposition)
-# Clang 16 breaks off in this pass on kernels of bf16 (conv2d.kernel_gradient.avx512_bf16.c).
-if(CMAKE_C_COMPILER_ID STREQUAL "Clang" AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 16
-    AND CMAKE_C_COMPILER_VERSION VERSION_LESS 17)
-  target_compile_options(liana_options INTERFACE "SHELL:-mllvm -disable-vector-combine")
-endif()
 if(LIANA_WERROR)
   target_compile_options(liana_options INTERFACE -Werror)
 endif()

@@ -113,8 +113,9 @@ LIANA_API liana_predictor_port liana_predictor_output(const liana_predictor *pre
 /* ---- running ---- */
 
 /* Predicts a batch of 1 to batch_size examples. `arrays` are the model's inputs by name, [batch, ...] each, as
- * liana_predictor_input says; the array of an only input may have any name, or none. Images are u8 or f32 pixels, 0 to 255, of
- * the model's size; nothing is resized. `outputs` receives [batch, num_values]. Arrays are borrowed during the call.
+ * liana_predictor_input says; the array of an only input may have any name, or none. Images are u8 or f32 pixels, 0 to
+ * 255, of the model's size; nothing is resized. `outputs` receives [batch, num_values]. Arrays are borrowed during the
+ * call.
  *
  * Errors: INVALID_ARGUMENT (an array that is missing, unknown, or has another dtype or shape; too many examples),
  * OUT_OF_RANGE (a value that is not finite, or an id that is out of range, with the number of the example; or the model

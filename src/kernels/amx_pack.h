@@ -232,7 +232,7 @@ LIANA__INLINE void store_bf16(const float *low, const float *high, int64_t count
 {
 #if LIANA_VECTOR_BYTES == 64
     const __m512i order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
-    const __m512i sums = (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(high), _mm512_loadu_ps(low));
+    const __m512i sums = bf16_round_two(_mm512_loadu_ps(high), _mm512_loadu_ps(low));
     _mm512_mask_storeu_epi16(target, first_elements(count), _mm512_permutexvar_epi64(order, sums));
 #else
     for (int64_t c = 0; c < count; c++) target[c] = liana__float_to_bf16((c & 4 ? high : low)[c / 8 * 4 + c % 4]);
@@ -242,7 +242,7 @@ LIANA__INLINE void store_bf16(const float *low, const float *high, int64_t count
 LIANA__INLINE void store_few_bf16(const float *sums, int64_t count, tile_element *target)
 {
 #if LIANA_VECTOR_BYTES == 64
-    const __m256i value = (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(sums));
+    const __m256i value = bf16_round(_mm512_loadu_ps(sums));
     _mm256_mask_storeu_epi16(target, vector_first(count), value);
 #else
     for (int64_t c = 0; c < count; c++) target[c] = liana__float_to_bf16(sums[c]);

@@ -104,7 +104,7 @@ LIANA__INLINE void store_measured(const int rows, const int vectors, tile_elemen
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++) {
             const vector_float second = r + 1 < rows ? sums[r + 1][v] : vector_set(0);
-            both[v] = (__m512i)_mm512_cvtne2ps_pbh((__m512)second, (__m512)sums[r][v]);
+            both[v] = bf16_round_two((__m512)second, (__m512)sums[r][v]);
             const __mmask16 mask = v + 1 < vectors ? 0xffff : vector_first(last);
             _mm256_mask_storeu_epi16(target + v * VECTOR_LENGTH, mask, _mm512_castsi512_si256(both[v]));
         }

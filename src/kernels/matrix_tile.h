@@ -64,7 +64,7 @@ LIANA__INLINE vector_float tile_spread(const int units, const void *source)
 LIANA__INLINE vector_float tile_fma(vector_float a, vector_float b, vector_float c)
 {
 #if defined(LIANA__DOTS)
-    return (vector_float)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
+    return (vector_float)bf16_dot((__m512)c, (__m512i)a, (__m512i)b);
 #else
     return vector_fma(a, b, c);
 #endif

@@ -4,6 +4,8 @@
 #ifndef LIANA_KERNELS_VECTOR_H
 #define LIANA_KERNELS_VECTOR_H
 
+#include "kernels/bf16_instructions.h"
+
 #if LIANA_VECTOR_BYTES > 16
 #include <immintrin.h>
 #endif
@@ -162,7 +164,7 @@ LIANA__INLINE __m128i vector_pack_words(vector_uint words)
 LIANA__INLINE void vector_store_bf16(uint16_t *target, vector_float value)
 {
 #if defined(__AVX512BF16__)
-    _mm256_storeu_si256((__m256i *)target, (__m256i)_mm512_cvtneps_pbh((__m512)value));
+    _mm256_storeu_si256((__m256i *)target, bf16_round((__m512)value));
 #elif LIANA_VECTOR_BYTES == 64
     _mm256_storeu_si256((__m256i *)target, _mm512_cvtepi32_epi16((__m512i)vector_to_bf16(value)));
 #elif LIANA_VECTOR_BYTES == 32
@@ -197,7 +199,7 @@ LIANA__INLINE vector_float vector_load_part_bf16(const uint16_t *source, int64_t
 LIANA__INLINE void vector_store_part_bf16(uint16_t *target, vector_float value, int64_t count)
 {
 #if defined(__AVX512BF16__)
-    _mm256_mask_storeu_epi16(target, vector_first(count), (__m256i)_mm512_cvtneps_pbh((__m512)value));
+    _mm256_mask_storeu_epi16(target, vector_first(count), bf16_round((__m512)value));
 #elif LIANA_VECTOR_BYTES == 64
     _mm256_mask_storeu_epi16(target, vector_first(count), _mm512_cvtepi32_epi16((__m512i)vector_to_bf16(value)));
 #else
@@ -212,7 +214,7 @@ LIANA__INLINE vector_float vector_store_rounded(uint16_t *target, vector_float v
 {
 #if LIANA_VECTOR_BYTES == 64
 #if defined(__AVX512BF16__)
-    const __m256i words = (__m256i)_mm512_cvtneps_pbh((__m512)value);
+    const __m256i words = bf16_round((__m512)value);
     const vector_float stored = (vector_float)_mm512_slli_epi32(_mm512_cvtepu16_epi32(words), 16);
 #else
     const vector_uint bits = vector_round_bf16(value);

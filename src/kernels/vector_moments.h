@@ -31,9 +31,9 @@ typedef struct vector_moments {
 /* Two rows: words 2c and 2c + 1 are of channel c. */
 LIANA__INLINE void moments_add_pairs(__m512i pairs, vector_float *sum, vector_float *square)
 {
-    const __m512bh ones = (__m512bh)_mm512_set1_epi16(0x3f80);
-    *sum = (vector_float)_mm512_dpbf16_ps((__m512)*sum, (__m512bh)pairs, ones);
-    *square = (vector_float)_mm512_dpbf16_ps((__m512)*square, (__m512bh)pairs, (__m512bh)pairs);
+    const __m512i ones = _mm512_set1_epi16(0x3f80);
+    *sum = (vector_float)bf16_dot((__m512)*sum, pairs, ones);
+    *square = (vector_float)bf16_dot((__m512)*square, pairs, pairs);
 }
 
 /* One row, then the other, to pairs. */

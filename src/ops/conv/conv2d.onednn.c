@@ -55,8 +55,8 @@ static liana_status cut(const liana__node *node, liana__prepared *prepared, lian
     return cut_as(node, node->inputs[0]->dtype, prepared, error);
 }
 
-/* On x86 oneDNN adds to the lanes of vectors, which makes several sums of a long one. Elsewhere it adds all pixels to one
- * float for an element of a kernel's gradient. */
+/* On x86 oneDNN adds to the lanes of vectors, which makes several sums of a long one. Elsewhere it adds all pixels to
+ * one float for an element of a kernel's gradient. */
 #if defined(__x86_64__)
 enum { ROUNDING = 1 };
 #else

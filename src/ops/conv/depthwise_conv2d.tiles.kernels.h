@@ -90,7 +90,7 @@ LIANA__INLINE __m512i pack_parts(const vector_float *values)
     const __m512i halves = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i places =
         _mm512_or_si512(halves, _mm512_slli_epi32(_mm512_add_epi32(halves, _mm512_set1_epi32(16)), 16));
-    __m512i bits = (__m512i)_mm512_cvtne2ps_pbh((__m512)values[1], (__m512)values[0]);
+    __m512i bits = bf16_round_two((__m512)values[1], (__m512)values[0]);
     return _mm512_permutexvar_epi16(places, bits);
 #else
     return (__m512i)(vector_round_bf16(values[0]) >> 16 | (vector_round_bf16(values[1]) & 0xffff0000));

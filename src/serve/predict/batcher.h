@@ -1,10 +1,10 @@
 /* batcher.h - dynamic batching: requests of several connections become batches of one model.
  *
- * A request that finds the model idle runs on its own thread. While it runs, others come and wait. A worker thread takes
- * what waits, up to batch_size examples, and runs it, until nothing waits. So batches grow with the load, and a request
- * that is alone waits for nobody, not even for another thread. With a timeout, a batch that is not full waits that long
- * for more. A request of more examples than a batch has is cut. If a batch of several requests fails, each is run alone,
- * so that none fails for another's data. */
+ * A request that finds the model idle runs on its own thread. While it runs, others come and wait. A worker thread
+ * takes what waits, up to batch_size examples, and runs it, until nothing waits. So batches grow with the load, and a
+ * request that is alone waits for nobody, not even for another thread. With a timeout, a batch that is not full waits
+ * that long for more. A request of more examples than a batch has is cut. If a batch of several requests fails, each is
+ * run alone, so that none fails for another's data. */
 #ifndef LIANA_SERVE_PREDICT_BATCHER_H
 #define LIANA_SERVE_PREDICT_BATCHER_H
 

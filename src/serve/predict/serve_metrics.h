@@ -51,8 +51,8 @@ typedef struct liana__serve_gauges {
     const int64_t *waiting, *versions;
 } liana__serve_gauges;
 
-/* Writes all of it. models[0] is that of requests of no model (the page, the list, unknown names), which have no batches
- * and versions. */
+/* Writes all of it. models[0] is that of requests of no model (the page, the list, unknown names), which have no
+ * batches and versions. */
 void liana__serve_metrics_add(liana__text *text, liana__model_metrics *const *models, size_t count,
                               const liana__serve_gauges *gauges);
 

@@ -201,6 +201,7 @@ static void test_follows_two_weights(void **state)
         for (int i = 0; i < DEPTH; i++) sum += expf(other[i]);
         for (int i = 0; i < DEPTH; i++) assert_float_equal(values[i], 3 + expf(other[i]) / sum, 1e-5f);
     }
+    assert_int_equal(executable->num_phases, 1); /* the sum alone */
     device->backend->executable_destroy(made);
     device->backend->buffer_destroy(input);
     device->backend->buffer_destroy(result);

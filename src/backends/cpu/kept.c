@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-/* Inputs that are all there before an execution begins. Where weights are trained, a value of several of them changes
- * with each step, and those who need it share the work. */
+/* Whether all inputs are there before an execution begins. Where weights are trained, a value of several of them
+ * changes with each step: then it is not kept, and all workers compute parts of it. */
 static bool has_kept_inputs(const liana__cpu_executable *executable, const liana__node *node)
 {
     const bool is_trained = executable->graph->first_gradient > 0;

@@ -192,7 +192,8 @@ static liana__registry *open_one(void)
     liana__registry_options options = options_of();
     liana__test_folder();
     write_model("m/1", "1");
-    const liana__model_place place = {"m", liana__test_path("m")};
+    static liana__model_place place;
+    place = (liana__model_place){"m", liana__test_path("m")};
     options.places = &place;
     options.num_places = 1;
     assert_ok(liana__registry_open(&options, &registry, &error), &error);
